@@ -1,0 +1,1 @@
+//! What every part of Chaconne agrees on. No Bevy (but for two derives behind a feature), no I/O.
