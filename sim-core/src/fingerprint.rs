@@ -132,6 +132,12 @@ impl Frame {
         self.bytes.clear();
     }
 
+    /// Cuts the frame back to its first `len` bytes, to take back what was appended last.
+    #[inline]
+    pub fn truncate(&mut self, len: usize) {
+        self.bytes.truncate(len);
+    }
+
     /// Whether nothing has been appended.
     #[inline]
     pub fn is_empty(&self) -> bool {

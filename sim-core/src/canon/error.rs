@@ -5,8 +5,10 @@ use std::fmt;
 /// Why a value could not be written as canonical JSON, or not be read back.
 ///
 /// It is one pointer in size, so that the path without an error costs nothing.
+#[derive(Clone)]
 pub struct CanonError(Box<Report>);
 
+#[derive(Clone)]
 struct Report {
     kind: CanonErrorKind,
     /// From the innermost step to the outermost, as errors travel.
@@ -14,6 +16,7 @@ struct Report {
     type_name: &'static str,
 }
 
+#[derive(Clone)]
 enum Step {
     Name(String),
     Index(usize),

@@ -1,0 +1,4 @@
+//! temp
+pub mod philox;
+mod stream;
+pub use stream::{DetRng, Domain, StreamKey};
