@@ -66,13 +66,6 @@ impl OutputTable {
         OutputId { leaf, index: self.leaves[slot].len() as u32 - 1 }
     }
 
-    /// Forgets the outputs of a leaf that left.
-    pub fn forget(&mut self, leaf: u32) {
-        if let Some(outputs) = self.leaves.get_mut(leaf as usize) {
-            *outputs = SmallVec::new();
-        }
-    }
-
     /// Looks one up.
     pub fn get(&self, id: OutputId) -> Option<&OutputInfo> {
         self.leaves.get(id.leaf as usize)?.get(id.index as usize)
@@ -268,7 +261,7 @@ impl<'a> Names<'a> {
 }
 
 impl Port {
-    /// The port of the leaf at `path`, part of the actor added at `actor`, in slot `leaf` of the registry.
+    /// The port of the leaf at `path`, part of the actor added at `actor`.
     ///
     /// # Errors
     /// When a subscription's text is not a key expression.
@@ -276,7 +269,6 @@ impl Port {
         run: Arc<RunIdentity>,
         path: ActorPath,
         actor: ActorPath,
-        leaf: u32,
         subscriptions: &[Subscription],
     ) -> Result<Self, KeyError> {
         let inputs = subscriptions
@@ -290,7 +282,12 @@ impl Port {
                 })
             })
             .collect::<Result<_, KeyError>>()?;
-        Ok(Self { run, path, actor, leaf, steps: 0, inputs, outputs: SmallVec::new(), declared: 0, held: Vec::new() })
+        Ok(Self { run, path, actor, leaf: u32::MAX, steps: 0, inputs, outputs: SmallVec::new(), declared: 0, held: Vec::new() })
+    }
+
+    /// Tells the port the leaf's slot in the conductor's registry.
+    pub fn set_leaf(&mut self, leaf: u32) {
+        self.leaf = leaf;
     }
 
     /// The leaf's path.

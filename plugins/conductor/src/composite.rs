@@ -1,0 +1,165 @@
+//! Actors: what is added to a world as one thing, a participant or a tree of them.
+//!
+//! ```
+//! use chaconne_conductor::Actor;
+//! # use chaconne_sim_core::{context::StepCtx, error::StepResult, participant::Participant};
+//! # struct Part;
+//! # impl Participant for Part { fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult { Ok(ctx.never()) } }
+//! let (controller, front, rear, physics) = (Part, Part, Part, Part);
+//! let car = Actor::new("ego")
+//!     .child("controller", controller)
+//!     .child("sensors", Actor::group().child("front", front).child("rear", rear))
+//!     .child("physics", physics);
+//! assert_eq!(car.path(), "ego");
+//! ```
+
+use chaconne_sim_core::participant::Participant;
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::time::SimTime;
+
+use crate::error::RegistrationError;
+
+/// What is added to the world, stepped and removed as one: a participant, or ordered children that form one pipeline.
+///
+/// A multi-segment path places an actor under another's path (`ego/camera` under `ego`): it stays an actor of its own,
+/// sees its parent's signals one step later, comes directly after it in the world's order and leaves with it.
+pub struct Actor {
+    path: String,
+    node: Node,
+    first_due: SimTime,
+    heavy: bool,
+    /// A child given to an actor that is one participant: an error when the actor is added.
+    stray: Option<String>,
+}
+
+/// A place in an actor's tree: a participant, or a group of ordered children.
+pub struct Node(Kind);
+
+enum Kind {
+    Leaf(Box<dyn Participant>),
+    Group(Vec<(String, Node)>),
+}
+
+/// Ordered children without a name of their own; see [`Actor::group`].
+#[derive(Default)]
+pub struct Group(Vec<(String, Node)>);
+
+impl Group {
+    /// Appends a child: a participant or another group.
+    pub fn child(mut self, name: impl Into<String>, child: impl Into<Node>) -> Self {
+        self.0.push((name.into(), child.into()));
+        self
+    }
+}
+
+impl From<Group> for Node {
+    fn from(group: Group) -> Self {
+        Self(Kind::Group(group.0))
+    }
+}
+
+impl<P: Participant + 'static> From<P> for Node {
+    fn from(participant: P) -> Self {
+        Self(Kind::Leaf(Box::new(participant)))
+    }
+}
+
+impl Actor {
+    /// An actor made of children, to be added with [`child`](Self::child).
+    pub fn new(path: impl Into<String>) -> Self {
+        Self::of(path, Group::default())
+    }
+
+    /// An actor that is one participant (or one group).
+    pub fn of(path: impl Into<String>, node: impl Into<Node>) -> Self {
+        Self { path: path.into(), node: node.into(), first_due: SimTime::ZERO, heavy: false, stray: None }
+    }
+
+    /// Children that stand under one name inside an actor.
+    pub fn group() -> Group {
+        Group::default()
+    }
+
+    /// Appends a child: a participant or a [group](Self::group). Children are stepped in the order of their adding.
+    pub fn child(mut self, name: impl Into<String>, child: impl Into<Node>) -> Self {
+        match &mut self.node.0 {
+            Kind::Group(children) => children.push((name.into(), child.into())),
+            Kind::Leaf(_) => self.stray = Some(name.into()),
+        }
+        self
+    }
+
+    /// The first instant at which its participants are due; zero unless set.
+    pub fn first_due(mut self, time: SimTime) -> Self {
+        self.first_due = time;
+        self
+    }
+
+    /// Says that a step takes long enough (tens of microseconds) to be worth a thread of its own even when few actors
+    /// are due. Changes no result.
+    pub fn heavy(mut self) -> Self {
+        self.heavy = true;
+        self
+    }
+
+    /// The path that it was given.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Flattens the tree: checked paths, leaves depth first.
+    pub(crate) fn flatten(self) -> Result<FlatActor, RegistrationError> {
+        let path = ActorPath::new(&self.path)
+            .map_err(|source| RegistrationError::Path { path: self.path.clone(), source })?;
+        if let Some(child) = self.stray {
+            return Err(RegistrationError::NotAGroup { path, child });
+        }
+        let mut flat = FlatActor {
+            path: path.clone(),
+            groups: Vec::new(),
+            leaves: Vec::new(),
+            first_due: self.first_due,
+            heavy: self.heavy,
+        };
+        match self.node.0 {
+            Kind::Leaf(participant) => flat.leaves.push((path, participant)),
+            Kind::Group(children) => flat.add(&path, children)?,
+        }
+        if flat.leaves.is_empty() {
+            return Err(RegistrationError::Empty { path: flat.path });
+        }
+        Ok(flat)
+    }
+}
+
+/// An actor's tree as the registry takes it.
+pub(crate) struct FlatActor {
+    pub(crate) path: ActorPath,
+    /// Paths of the groups inside the actor, without the actor itself.
+    pub(crate) groups: Vec<ActorPath>,
+    pub(crate) leaves: Vec<(ActorPath, Box<dyn Participant>)>,
+    pub(crate) first_due: SimTime,
+    pub(crate) heavy: bool,
+}
+
+impl FlatActor {
+    fn add(&mut self, parent: &ActorPath, children: Vec<(String, Node)>) -> Result<(), RegistrationError> {
+        for (name, Node(kind)) in children {
+            let path = parent
+                .join(&name)
+                .map_err(|source| RegistrationError::Path { path: format!("{parent}/{name}"), source })?;
+            match kind {
+                Kind::Leaf(participant) => self.leaves.push((path, participant)),
+                Kind::Group(children) => {
+                    let before = self.leaves.len();
+                    self.groups.push(path.clone());
+                    self.add(&path, children)?;
+                    if self.leaves.len() == before {
+                        return Err(RegistrationError::Empty { path });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

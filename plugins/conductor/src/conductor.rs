@@ -1,0 +1,294 @@
+//! The conductor: owns simulated time, and steps exactly those who are due.
+//!
+//! ```
+//! use chaconne_conductor::{Actor, Conductor, ConductorConfig};
+//! use chaconne_sim_core::{context::StepCtx, error::StepResult, participant::Participant, time::{SimDuration, SimTime}};
+//!
+//! struct Clock;
+//! impl Participant for Clock {
+//!     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+//!         ctx.publish("time", &ctx.now())?;
+//!         ctx.after(SimDuration::from_secs(1))
+//!     }
+//! }
+//! let mut conductor = Conductor::new(ConductorConfig { seed: 42, ..Default::default() }).unwrap();
+//! conductor.add(Actor::of("clock", Clock)).unwrap();
+//! conductor.run_until(SimTime::from_secs(10)).unwrap();
+//! assert_eq!((conductor.ticks(), conductor.now()), (10, Some(SimTime::from_secs(9))));
+//! ```
+
+use std::sync::Arc;
+
+use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
+use chaconne_sim_core::key::Key;
+use chaconne_sim_core::path::{ActorPath, is_segment};
+use chaconne_sim_core::port::{OutputInfo, Port, RunIdentity};
+use chaconne_sim_core::time::SimTime;
+
+use crate::agenda::Agenda;
+use crate::composite::Actor;
+use crate::delivery::Inboxes;
+use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
+use crate::host::{Host, LocalHost, StepReply, StepRequest};
+use crate::monitor::{Membership, Monitor};
+use crate::registry::{Joining, Registry};
+use crate::routing::{Routing, Sample};
+use crate::run::RunReport;
+
+/// Settings of a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConductorConfig {
+    /// The world's name: the second segment of every key. Letters, digits, `_`, `-`.
+    pub world: String,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// Threads that work at an instant, the caller included; zero means as many as there are cores. Changes no result.
+    pub threads: usize,
+    /// Hands values over as they are where types agree. Off, every value is parsed from its text, and each is checked at
+    /// publish to read back as an equal value. Changes no result.
+    pub typed: bool,
+}
+
+impl Default for ConductorConfig {
+    fn default() -> Self {
+        Self { world: "world".to_string(), seed: 0, threads: 0, typed: true }
+    }
+}
+
+/// Everything of one run: the world's tables, its clock and its fingerprint.
+pub struct Conductor {
+    pub(crate) run: Arc<RunIdentity>,
+    pub(crate) registry: Registry,
+    pub(crate) agenda: Agenda,
+    pub(crate) routing: Routing,
+    pub(crate) inboxes: Inboxes,
+    pub(crate) host: Box<dyn Host>,
+    pub(crate) monitors: Vec<Box<dyn Monitor>>,
+    /// Actors to be removed before the next instant.
+    pub(crate) leaving: Vec<ActorPath>,
+    /// Joins and leaves since the last instant's hash.
+    pub(crate) membership: Vec<Membership>,
+    /// Counts changes of membership, for mirrors.
+    pub(crate) generation: u64,
+    pub(crate) generation_at_last_instant: u64,
+    /// Outputs that the host has not been told of.
+    pub(crate) declared: Vec<(u32, OutputInfo)>,
+    pub(crate) now: Option<SimTime>,
+    pub(crate) ticks: u64,
+    pub(crate) steps: u64,
+    pub(crate) signals: u64,
+    pub(crate) world_hash: Fingerprint,
+    pub(crate) halt: Option<Halt>,
+
+    // Buffers that are used again at every instant.
+    pub(crate) due: Vec<u32>,
+    pub(crate) tick_frame: Frame,
+    pub(crate) request: StepRequest,
+    pub(crate) replies: Vec<StepReply>,
+}
+
+impl Conductor {
+    /// An empty world.
+    ///
+    /// # Errors
+    /// When the world's name cannot be a segment of a key.
+    pub fn new(config: ConductorConfig) -> Result<Self, RegistrationError> {
+        if !is_segment(&config.world) {
+            return Err(RegistrationError::World { world: config.world });
+        }
+        let threads = match config.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        Ok(Self {
+            world_hash: fingerprint::world_start(&config.world, config.seed),
+            run: Arc::new(RunIdentity { world: config.world, seed: config.seed, typed: config.typed }),
+            registry: Registry::default(),
+            agenda: Agenda::default(),
+            routing: Routing::default(),
+            inboxes: Inboxes::new(),
+            host: Box::new(LocalHost::new(threads)),
+            monitors: Vec::new(),
+            leaving: Vec::new(),
+            membership: Vec::new(),
+            generation: 0,
+            generation_at_last_instant: 0,
+            declared: Vec::new(),
+            now: None,
+            ticks: 0,
+            steps: 0,
+            signals: 0,
+            halt: None,
+            due: Vec::new(),
+            tick_frame: Frame::new(),
+            request: StepRequest::default(),
+            replies: Vec::new(),
+        })
+    }
+
+    /// Adds an actor, before the first instant. The order of adding is the world's order.
+    ///
+    /// # Errors
+    /// A malformed or taken path, an actor without participants, a subscription that is not a key expression; nothing of
+    /// the actor is then in the world.
+    pub fn add(&mut self, actor: Actor) -> Result<(), RegistrationError> {
+        if self.ticks > 0 {
+            return Err(RegistrationError::Started { path: actor.path().to_string() });
+        }
+        let flat = actor.flatten()?;
+        if flat.first_due == SimTime::MAX {
+            return Err(RegistrationError::NeverDue { path: flat.path });
+        }
+        let (paths, participants): (Vec<ActorPath>, Vec<_>) = flat.leaves.into_iter().unzip();
+        let subscriptions: Vec<_> = participants.iter().map(|participant| participant.subscriptions()).collect();
+        let joining = Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
+        // Everything that can be refused is refused before anything changes.
+        self.registry.check(&joining)?;
+        let mut ports = Vec::with_capacity(paths.len());
+        for (path, subscriptions) in paths.iter().zip(&subscriptions) {
+            // The slot is not known yet; a port is told it below.
+            let port = Port::new(self.run.clone(), path.clone(), flat.path.clone(), subscriptions)
+                .map_err(|source| RegistrationError::Subscription { path: path.clone(), source })?;
+            ports.push(port);
+        }
+        let id = self.registry.join(joining, flat.first_due)?;
+        let first_leaf = self.registry.entry(id.slot).map_or(0, |entry| entry.first_leaf);
+        self.routing.resize(self.registry.leaf_slots());
+        self.inboxes.resize(self.registry.leaf_slots());
+        for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
+            port.set_leaf(leaf);
+            for (expr, delivery) in port.inputs() {
+                self.routing.subscribe(leaf, expr, delivery);
+            }
+            self.agenda.push(flat.first_due, leaf);
+            self.membership.push(Membership { kind: MembershipKind::Join, path, time: flat.first_due });
+        }
+        self.host.add(id.slot, ports.into_iter().zip(participants).collect());
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// Asks for an actor and all under its path to leave: the next instant is the first that is not stepped.
+    ///
+    /// # Errors
+    /// When no actor has this path, or it is a part of one. Nothing is changed then.
+    pub fn leave(&mut self, path: &ActorPath) -> Result<(), LeaveError> {
+        self.registry.leaving(path)?;
+        self.leaving.push(path.clone());
+        Ok(())
+    }
+
+    /// Adds a monitor, which sees every instant from now on.
+    pub fn add_monitor(&mut self, monitor: impl Monitor + 'static) {
+        self.monitors.push(Box::new(monitor));
+    }
+
+    /// The next instant, if anybody is due.
+    pub fn next_instant(&self) -> Option<SimTime> {
+        self.agenda.next()
+    }
+
+    /// Steps every instant before `until`, and none at it; so that runs in pieces equal one run.
+    ///
+    /// # Errors
+    /// The halt, also when the run had halted before.
+    pub fn run_until(&mut self, until: SimTime) -> Result<(), Halt> {
+        while self.next_instant().is_some_and(|time| time < until) {
+            self.step_instant()?;
+        }
+        match &self.halt {
+            Some(halt) => Err(halt.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops the run for a reason that lies outside its steps.
+    pub fn halt(&mut self, path: Option<ActorPath>, cause: HaltCause) -> Halt {
+        self.set_halt(Halt { path, instant: None, cause, others: 0 })
+    }
+
+    pub(crate) fn set_halt(&mut self, halt: Halt) -> Halt {
+        self.halt.get_or_insert(halt).clone()
+    }
+
+    /// Why the run stopped early, if it did.
+    pub fn halted(&self) -> Option<&Halt> {
+        self.halt.as_ref()
+    }
+
+    /// The last instant.
+    pub fn now(&self) -> Option<SimTime> {
+        self.now
+    }
+
+    /// Number of instants so far.
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Number of steps so far, over all participants.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Number of signals so far.
+    pub fn signals(&self) -> u64 {
+        self.signals
+    }
+
+    /// Number of participants in the world.
+    pub fn participants(&self) -> usize {
+        self.registry.live_leaves() as usize
+    }
+
+    /// The fingerprint of the run so far.
+    pub fn world_hash(&self) -> Fingerprint {
+        self.world_hash
+    }
+
+    /// The world's name, the seed, and whether values are handed over typed.
+    pub fn identity(&self) -> &RunIdentity {
+        &self.run
+    }
+
+    /// The newest value under a key, read as a `T`; when several publish under it, the newest by (time, publisher path,
+    /// sequence number). `None` before the first, when it does not read as a `T`, and after its publisher left.
+    pub fn latest<T: chaconne_sim_core::signal::SignalValue>(&self, key: &Key) -> Option<(SimTime, T)> {
+        let sample = self.newest(key)?;
+        Some((sample.time, sample.payload.decode().ok()?))
+    }
+
+    pub(crate) fn newest(&self, key: &Key) -> Option<&Sample> {
+        self.routing
+            .under(key)
+            .filter_map(|(id, output)| Some((id, output.newest.as_ref()?)))
+            .max_by(|(a, x), (b, y)| {
+                let path = |leaf: u32| &self.registry.path[leaf as usize];
+                (x.time, path(a.leaf), x.seq).cmp(&(y.time, path(b.leaf), y.seq))
+            })
+            .map(|(_, sample)| sample)
+    }
+
+    /// The report of the run so far, without wall times.
+    pub fn report(&self) -> RunReport {
+        RunReport {
+            world: self.run.world.clone(),
+            seed: self.run.seed,
+            halt: self.halt.clone(),
+            now: self.now,
+            ticks: self.ticks,
+            steps: self.steps,
+            signals: self.signals,
+            participants: self.participants(),
+            world_hash: self.world_hash,
+            wall: std::time::Duration::ZERO,
+        }
+    }
+
+    /// Tells the monitors that the run is over.
+    pub fn end(&mut self, report: &RunReport) {
+        for monitor in &mut self.monitors {
+            monitor.ended(report);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Delivery: inboxes between steps. What waits for a leaf is a list in one shared slab, so a leaf without signals costs
+//! nothing and a signal costs one node.
+
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::port::{Content, Inbound};
+use chaconne_sim_core::time::SimTime;
+
+use crate::routing::{Route, Waiting};
+
+const NONE: u32 = u32::MAX;
+
+struct NodeEntry {
+    item: Inbound,
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
+struct List {
+    head: u32,
+    tail: u32,
+    /// Counts how often the list was taken; an older [`Waiting`] is void.
+    epoch: u32,
+}
+
+const EMPTY: List = List { head: NONE, tail: NONE, epoch: 0 };
+
+/// Inboxes by leaf slot.
+#[derive(Default)]
+pub(crate) struct Inboxes {
+    nodes: Vec<NodeEntry>,
+    free: u32,
+    lists: Vec<List>,
+    waiting: usize,
+}
+
+impl Inboxes {
+    pub(crate) fn new() -> Self {
+        Self { free: NONE, ..Self::default() }
+    }
+
+    /// Makes room for `leaves` slots.
+    pub(crate) fn resize(&mut self, leaves: u32) {
+        if self.lists.len() < leaves as usize {
+            self.lists.resize(leaves as usize, EMPTY);
+        }
+    }
+
+    /// Number of items that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting
+    }
+
+    /// Appends an item to the inbox of `leaf`.
+    #[inline]
+    pub(crate) fn push(&mut self, leaf: u32, item: Inbound) -> Waiting {
+        let entry = NodeEntry { item, next: NONE };
+        let node = if self.free == NONE {
+            self.nodes.push(entry);
+            self.nodes.len() as u32 - 1
+        } else {
+            let node = self.free;
+            self.free = self.nodes[node as usize].next;
+            self.nodes[node as usize] = entry;
+            node
+        };
+        let list = &mut self.lists[leaf as usize];
+        if list.tail == NONE {
+            list.head = node;
+        } else {
+            self.nodes[list.tail as usize].next = node;
+        }
+        list.tail = node;
+        self.waiting += 1;
+        Waiting { node, epoch: list.epoch }
+    }
+
+    /// Delivers along a route whose receiver wants the latest value alone: what still waits there is overwritten, unless
+    /// the receiver is about to step at this very instant (`due_now`) and must see the older one first.
+    #[inline]
+    pub(crate) fn push_latest(&mut self, route: &mut Route, item: Inbound, due_now: bool) {
+        if let Some(waiting) = route.waiting {
+            if !due_now && self.lists[route.leaf as usize].epoch == waiting.epoch {
+                self.nodes[waiting.node as usize].item = item;
+                return;
+            }
+        }
+        route.waiting = Some(self.push(route.leaf, item));
+    }
+
+    /// Moves what was published before `now` out of the inbox of `leaf`, ordered by (time, publisher path as bytes,
+    /// sequence number), to the end of `out`.
+    #[inline]
+    pub(crate) fn take(&mut self, leaf: u32, now: SimTime, paths: &[ActorPath], out: &mut Vec<Inbound>) {
+        let list = &mut self.lists[leaf as usize];
+        if list.head == NONE {
+            return;
+        }
+        let from = out.len();
+        let mut sorted = true;
+        let mut node = list.head;
+        while node != NONE {
+            let entry = &mut self.nodes[node as usize];
+            if entry.item.time >= now && !matches!(entry.item.content, Content::Withdrawn) {
+                break;
+            }
+            let item = Inbound {
+                content: std::mem::replace(&mut entry.item.content, Content::Withdrawn),
+                ..entry.item
+            };
+            if let Some(previous) = out[from..].last() {
+                sorted &= before(previous, &item, paths);
+            }
+            out.push(item);
+            let next = entry.next;
+            entry.next = self.free;
+            self.free = node;
+            node = next;
+            self.waiting -= 1;
+        }
+        list.head = node;
+        if node == NONE {
+            list.tail = NONE;
+        }
+        list.epoch = list.epoch.wrapping_add(1);
+        if !sorted {
+            out[from..].sort_by(|a, b| order(a, b, paths));
+        }
+    }
+
+    /// Empties the inbox of a leaf that leaves.
+    pub(crate) fn clear(&mut self, leaf: u32) {
+        let mut dropped = Vec::new();
+        self.take(leaf, SimTime::MAX, &[], &mut dropped);
+    }
+}
+
+#[inline]
+fn before(a: &Inbound, b: &Inbound, paths: &[ActorPath]) -> bool {
+    a.time < b.time || (a.time == b.time && order(a, b, paths).is_le())
+}
+
+/// The order of an inbox.
+fn order(a: &Inbound, b: &Inbound, paths: &[ActorPath]) -> std::cmp::Ordering {
+    let path = |item: &Inbound| paths.get(item.output.leaf as usize);
+    a.time
+        .cmp(&b.time)
+        .then_with(|| {
+            if a.output.leaf == b.output.leaf { std::cmp::Ordering::Equal } else { path(a).cmp(&path(b)) }
+        })
+        .then_with(|| a.seq.cmp(&b.seq))
+}

@@ -1,0 +1,166 @@
+//! What can go wrong in a run, as the run's report tells it.
+
+use std::fmt;
+
+use chaconne_sim_core::key::KeyError;
+use chaconne_sim_core::path::{ActorPath, PathError};
+use chaconne_sim_core::time::SimTime;
+
+/// Why an actor could not be added. Nothing of it was added.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// A path is not well formed.
+    #[error("cannot add an actor at `{path}`: {source}")]
+    Path {
+        /// The text given.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+    /// Two things would have one path.
+    #[error(
+        "cannot add `{path}`, a part of `{actor}`: actor `{other}` already has that path; give one of them another name"
+    )]
+    Duplicate {
+        /// The path that both want.
+        path: ActorPath,
+        /// The actor being added.
+        actor: ActorPath,
+        /// The actor that has it.
+        other: ActorPath,
+    },
+    /// An actor, or a group inside it, has no participants.
+    #[error("cannot add `{path}`: it has no participants; give it at least one child")]
+    Empty {
+        /// The empty node.
+        path: ActorPath,
+    },
+    /// A participant was given a child.
+    #[error(
+        "cannot add `{path}`: it is one participant and cannot have a child `{child}`; make it with Actor::new and add \
+         the participant as a child"
+    )]
+    NotAGroup {
+        /// The actor.
+        path: ActorPath,
+        /// The child's name.
+        child: String,
+    },
+    /// A path with several segments names no existing parent.
+    #[error("cannot add `{path}`: there is no actor `{parent}` for it to stand under; add that one first")]
+    NoParent {
+        /// The path given.
+        path: ActorPath,
+        /// The path in front of its last segment.
+        parent: ActorPath,
+    },
+    /// A subscription is not a key expression.
+    #[error("cannot add `{path}`: its subscription is not valid: {source}")]
+    Subscription {
+        /// The subscriber.
+        path: ActorPath,
+        /// What is wrong with the key expression.
+        source: KeyError,
+    },
+    /// The world's name cannot be a segment of a key.
+    #[error("`{world}` is not a world's name: use letters, digits, `_` and `-` only")]
+    World {
+        /// The name given.
+        world: String,
+    },
+    /// The first instant has been stepped.
+    #[error("cannot add `{path}`: the run has started; add actors before its first instant")]
+    Started {
+        /// The path given.
+        path: String,
+    },
+    /// The first due time is that of a participant that is never due.
+    #[error("cannot add `{path}`: its first due time is the end of time, so it would never step")]
+    NeverDue {
+        /// The path given.
+        path: ActorPath,
+    },
+}
+
+/// Why a leave was refused. Nothing was changed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeaveError {
+    /// No actor has this path.
+    #[error("`{path}` cannot leave: there is no actor of that path")]
+    Unknown {
+        /// The path given.
+        path: ActorPath,
+    },
+    /// The path is that of a part.
+    #[error("`{path}` cannot leave alone: it is a part of actor `{actor}`, and an actor leaves as a whole")]
+    Part {
+        /// The path given.
+        path: ActorPath,
+        /// The actor that it is part of.
+        actor: ActorPath,
+    },
+}
+
+/// Why a run stopped before its end. The world hash is that of the last whole instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Halt {
+    /// The participant or actor at fault, if it was one.
+    pub path: Option<ActorPath>,
+    /// The instant's number and time, if an instant was being stepped.
+    pub instant: Option<(u64, SimTime)>,
+    /// What happened.
+    pub cause: HaltCause,
+    /// How many other participants failed at the same instant.
+    pub others: usize,
+}
+
+/// What made a run halt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HaltCause {
+    /// A step returned an error, or a publish failed.
+    Error(String),
+    /// A step panicked; the text is the panic's.
+    Panic(String),
+    /// A step returned a next due time that does not lie after now.
+    NotAdvancing {
+        /// What it returned.
+        next_due: SimTime,
+    },
+    /// The world was set up wrongly: the errors of registration.
+    Registration(Vec<String>),
+    /// A monitor failed: a log could not be written, a verification diverged.
+    Monitor(String),
+    /// A mirror entity was changed in a way that the world cannot follow.
+    Mirror(String),
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "`{path}` ")?;
+        }
+        match &self.cause {
+            HaltCause::Error(error) => write!(f, "failed: {error}")?,
+            HaltCause::Panic(text) => write!(f, "panicked: {text}")?,
+            HaltCause::NotAdvancing { next_due } => write!(
+                f,
+                "is not advancing: it returned {next_due} s as its next due time, which must lie after now"
+            )?,
+            HaltCause::Registration(errors) => f.write_str(&errors.join("; "))?,
+            HaltCause::Monitor(text) | HaltCause::Mirror(text) => f.write_str(text)?,
+        }
+        if let Some((tick, time)) = self.instant {
+            write!(f, " (at {time} s, instant {tick})")?;
+        }
+        match self.others {
+            0 => Ok(()),
+            1 => f.write_str("; one other participant failed at that instant"),
+            others => write!(f, "; {others} other participants failed at that instant"),
+        }
+    }
+}
+
+impl std::error::Error for Halt {}

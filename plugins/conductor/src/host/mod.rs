@@ -1,0 +1,162 @@
+//! The host seam: how the conductor has actors stepped, wherever they are.
+//!
+//! A [`StepRequest`] names many actors at once and carries all that their steps need; the [`StepReply`] carries what they
+//! did. Both are owned data, so a host may pass them to a thread, a process or a network, and the buffers travel back and
+//! forth: [`StepReply::request`] is the request, to be filled again. The conductor does not know where an actor is.
+//!
+//! Hosts deliver inside an actor (a signal reaches later leaves due at the same instant), the conductor between actors
+//! and between instants.
+
+mod actor;
+mod local;
+
+use chaconne_sim_core::error::StepError;
+use chaconne_sim_core::fingerprint::{Fingerprint, Frame};
+use chaconne_sim_core::key::Key;
+use chaconne_sim_core::participant::Participant;
+use chaconne_sim_core::port::{Inbound, OutputInfo, Port, Published};
+use chaconne_sim_core::time::SimTime;
+
+pub(crate) use local::LocalHost;
+
+use crate::error::HaltCause;
+
+/// Steps actors.
+pub trait Host: Send {
+    /// Takes an actor in, under the number by which requests will name it.
+    fn add(&mut self, actor: u32, leaves: Vec<(Port, Box<dyn Participant>)>);
+
+    /// Lets an actor go. Its number may be used again.
+    fn remove(&mut self, actor: u32);
+
+    /// Starts on a request. Several hosts work on requests of one instant at a time.
+    fn begin(&mut self, request: StepRequest);
+
+    /// Waits for what [`begin`](Self::begin) started.
+    fn finish(&mut self) -> StepReply;
+}
+
+/// An actor to be stepped.
+#[derive(Clone, Copy, Debug)]
+pub struct ActorStep {
+    /// The actor's number.
+    pub actor: u32,
+    /// Where its leaves begin in [`StepRequest::leaves`]; they end where the next actor's begin.
+    pub first_leaf: u32,
+    /// Its steps are long: worth a thread of their own.
+    pub heavy: bool,
+}
+
+/// A leaf to be stepped, in pipeline order within its actor.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafStep {
+    /// The leaf's slot in the conductor's registry.
+    pub leaf: u32,
+    /// Its position in the actor's pipeline.
+    pub position: u32,
+    /// When it stepped last; `SimTime::MIN` before its first step.
+    pub last_step: SimTime,
+    /// Sequence number of its next signal.
+    pub seq: u64,
+    /// Where its inbox ends in [`StepRequest::inbox`]; it begins where the previous leaf's ends.
+    pub inbox_end: u32,
+}
+
+/// What to step at one instant: some or all of the actors due, in the world's order.
+#[derive(Default)]
+pub struct StepRequest {
+    /// The instant.
+    pub now: SimTime,
+    /// Whether the texts of signals must stay in the reply, for monitors.
+    pub keep_texts: bool,
+    /// The actors.
+    pub actors: Vec<ActorStep>,
+    /// Their due leaves, one actor after another.
+    pub leaves: Vec<LeafStep>,
+    /// The leaves' inboxes, one after another.
+    pub inbox: Vec<Inbound>,
+    /// Outputs declared since the last request, with the slot of their publisher, in the order of their declaration.
+    pub outputs: Vec<(u32, OutputInfo)>,
+    /// Parts of an earlier reply, to be written again.
+    pub spare: Vec<ReplyPart>,
+}
+
+impl StepRequest {
+    /// Empties the lists and keeps their memory.
+    pub fn clear(&mut self) {
+        self.actors.clear();
+        self.leaves.clear();
+        self.inbox.clear();
+        self.outputs.clear();
+    }
+}
+
+/// What one leaf did.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafReply {
+    /// When it is due next; after now.
+    pub next_due: SimTime,
+    /// Its contribution to the tick hash.
+    pub contribution: Fingerprint,
+    /// The fingerprint of the state it wrote, if any.
+    pub state: Option<Fingerprint>,
+    /// How many signals it published.
+    pub published: u32,
+}
+
+/// Why a leaf's step does not count.
+#[derive(Debug)]
+pub struct StepFailure {
+    /// Index among the request's leaves.
+    pub index: u32,
+    /// What happened.
+    pub cause: HaltCause,
+}
+
+/// What a run of consecutive leaves of a request did.
+#[derive(Default)]
+pub struct ReplyPart {
+    /// One per leaf, in the request's order; incomplete when there are failures.
+    pub leaves: Vec<LeafReply>,
+    /// Their signals, leaf after leaf.
+    pub published: Vec<Published>,
+    /// Keys used for the first time: index among the request's leaves, and the key, in the order of use.
+    pub declared: Vec<(u32, Key)>,
+    /// Leaves that failed, in order.
+    pub failures: Vec<StepFailure>,
+    /// The bytes of the contributions; the signals' texts lie in them when the request asked for texts.
+    pub frame: Frame,
+}
+
+impl ReplyPart {
+    fn clear(&mut self) {
+        self.leaves.clear();
+        self.published.clear();
+        self.declared.clear();
+        self.failures.clear();
+        self.frame.clear();
+    }
+}
+
+/// What the leaves of a request did.
+#[derive(Default)]
+pub struct StepReply {
+    /// In the request's order; parts without leaves say nothing.
+    pub parts: Vec<ReplyPart>,
+    /// The request, whose buffers travel back.
+    pub request: StepRequest,
+}
+
+/// How a step ended when it did not end well.
+fn cause_of(error: StepError) -> HaltCause {
+    HaltCause::Error(error.to_string())
+}
+
+/// The text of a caught panic.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_string())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic whose value is not a text".to_string())
+}

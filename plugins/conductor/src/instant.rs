@@ -1,0 +1,292 @@
+//! One instant: take those due, have them stepped, fold what they did into the world and its fingerprint.
+//!
+//! Nobody who steps at an instant can see what another actor publishes at it, so an instant may be stepped in batches, in
+//! the world's order: what a batch publishes waits in inboxes with its time, and an inbox gives only what is older than
+//! the instant. Batches keep the buffers small enough for the caches. The fold is one loop over the replies in the world's
+//! order, so nothing depends on who was ready first.
+
+use chaconne_sim_core::fingerprint::{self, MembershipKind};
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::port::{Content, Inbound, OutputInfo, Reach};
+use chaconne_sim_core::time::SimTime;
+
+use crate::conductor::Conductor;
+use crate::error::{Halt, HaltCause};
+use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
+use crate::monitor::{Instant, Membership};
+use crate::routing::Sample;
+
+/// Leaves per batch.
+const BATCH: usize = 4096;
+
+impl Conductor {
+    /// Steps the next instant, if anybody is due.
+    ///
+    /// # Errors
+    /// The halt: a step that failed or panicked, a participant that is not advancing, a monitor that failed. A run that
+    /// halted stays halted.
+    pub fn step_instant(&mut self) -> Result<(), Halt> {
+        if let Some(halt) = &self.halt {
+            return Err(halt.clone());
+        }
+        let mut due = std::mem::take(&mut self.due);
+        let result = match self.agenda.take_next(&mut due) {
+            Some(now) => self.conduct(now, &mut due),
+            None => Ok(()),
+        };
+        self.due = due;
+        result.map_err(|halt| self.set_halt(halt))
+    }
+
+    fn conduct(&mut self, now: SimTime, due: &mut Vec<u32>) -> Result<(), Halt> {
+        self.apply_leaves(now);
+        let (order, next_due) = (&self.registry.order, &self.registry.next_due);
+        if self.generation_at_last_instant != self.generation {
+            // Entries of leaves that left; nobody else's due time differs from the agenda's.
+            due.retain(|&leaf| next_due[leaf as usize] == now);
+            self.generation_at_last_instant = self.generation;
+        }
+        if !due.is_sorted_by_key(|&leaf| order[leaf as usize]) {
+            due.sort_unstable_by_key(|&leaf| order[leaf as usize]);
+        }
+        self.tick_frame.clear();
+        self.tick_frame.u64(self.ticks);
+        self.tick_frame.time(now);
+        self.tick_frame.u64(due.len() as u64);
+        let keep_texts = !self.monitors.is_empty();
+        let mut rest: &[u32] = due;
+        while !rest.is_empty() {
+            let batch;
+            (batch, rest) = if keep_texts { (rest, &[][..]) } else { self.split_batch(rest) };
+            let mut request = std::mem::take(&mut self.request);
+            self.fill(&mut request, now, keep_texts, batch);
+            self.host.begin(request);
+            let mut reply = self.host.finish();
+            self.check(now, &reply)?;
+            self.fold(now, &mut reply);
+            if keep_texts {
+                self.replies.push(reply);
+            } else {
+                self.take_back(reply);
+            }
+        }
+        self.close(now)
+    }
+
+    /// The first [`BATCH`] leaves or so, cut between actors.
+    fn split_batch<'a>(&self, due: &'a [u32]) -> (&'a [u32], &'a [u32]) {
+        let actor = &self.registry.actor;
+        let mut end = BATCH.min(due.len());
+        while end < due.len() && actor[due[end] as usize] == actor[due[end - 1] as usize] {
+            end += 1;
+        }
+        due.split_at(end)
+    }
+
+    /// Removes the actors that were asked to leave: this is the first instant that they do not step.
+    fn apply_leaves(&mut self, now: SimTime) {
+        for path in std::mem::take(&mut self.leaving) {
+            // Two requests for one actor are one leave; so is one for an actor whose parent left with it.
+            let Ok(slot) = self.registry.leaving(&path) else { continue };
+            let Self { registry, routing, inboxes, host, membership, .. } = self;
+            registry.leave(slot, &mut |registry, id| {
+                let leaves = registry.entry(id.slot).map(|entry| entry.leaf_slots()).unwrap_or_default();
+                for leaf in leaves {
+                    let path = registry.path[leaf as usize].clone();
+                    membership.push(Membership { kind: MembershipKind::Leave, path, time: now });
+                    routing.unsubscribe(leaf);
+                    inboxes.clear(leaf);
+                    for (output, index) in routing.withdraw(leaf).into_iter().zip(0..) {
+                        for route in output.routes.iter().filter(|route| route.reach.latest) {
+                            let item = Inbound {
+                                output: chaconne_sim_core::port::OutputId { leaf, index },
+                                reach: Reach { every: false, latest: true },
+                                time: now,
+                                seq: u64::MAX,
+                                content: Content::Withdrawn,
+                            };
+                            inboxes.push(route.leaf, item);
+                        }
+                    }
+                }
+                host.remove(id.slot);
+            });
+            self.generation += 1;
+        }
+    }
+
+    /// Writes the request for a batch.
+    fn fill(&mut self, request: &mut StepRequest, now: SimTime, keep_texts: bool, batch: &[u32]) {
+        request.now = now;
+        request.keep_texts = keep_texts;
+        std::mem::swap(&mut request.outputs, &mut self.declared);
+        let registry = &self.registry;
+        let mut current = u32::MAX;
+        let mut first_leaf_of_actor = 0;
+        for &leaf in batch {
+            let slot = leaf as usize;
+            let actor = registry.actor[slot];
+            if actor != current {
+                current = actor;
+                let entry = registry.entry(actor);
+                first_leaf_of_actor = entry.map_or(leaf, |entry| entry.first_leaf);
+                request.actors.push(ActorStep {
+                    actor,
+                    first_leaf: request.leaves.len() as u32,
+                    heavy: entry.is_some_and(|entry| entry.heavy),
+                });
+            }
+            self.inboxes.take(leaf, now, &registry.path, &mut request.inbox);
+            request.leaves.push(LeafStep {
+                leaf,
+                position: leaf - first_leaf_of_actor,
+                last_step: registry.last_step[slot],
+                seq: registry.seq[slot],
+                inbox_end: request.inbox.len() as u32,
+            });
+        }
+    }
+
+    /// Finds the first failure in the world's order.
+    fn check(&self, now: SimTime, reply: &StepReply) -> Result<(), Halt> {
+        let mut failures = reply.parts.iter().flat_map(|part| &part.failures);
+        let halt = |index: usize, cause: HaltCause, others: usize| Halt {
+            path: Some(self.path_of(reply, index)),
+            instant: Some((self.ticks, now)),
+            cause,
+            others,
+        };
+        if let Some(first) = failures.next() {
+            return Err(halt(first.index as usize, first.cause.clone(), failures.count()));
+        }
+        let stepped: usize = reply.parts.iter().map(|part| part.leaves.len()).sum();
+        if stepped != reply.request.leaves.len() {
+            let text = format!("its host answered for {stepped} of {} participants", reply.request.leaves.len());
+            return Err(halt(stepped.min(reply.request.leaves.len() - 1), HaltCause::Error(text), 0));
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, reply: &StepReply, index: usize) -> ActorPath {
+        self.registry.path[reply.request.leaves[index].leaf as usize].clone()
+    }
+
+    /// Takes a batch's replies into the world: due times, contributions, new keys, signals.
+    fn fold(&mut self, now: SimTime, reply: &mut StepReply) {
+        let mut requests = reply.request.leaves.iter();
+        let mut first_index = 0;
+        for part in &mut reply.parts {
+            self.declare(part, &reply.request.leaves);
+            let ReplyPart { leaves, published, .. } = part;
+            let mut published = published.iter_mut();
+            for (step, request) in leaves.iter().zip(requests.by_ref()) {
+                let leaf = request.leaf;
+                let slot = leaf as usize;
+                self.tick_frame.fingerprint(step.contribution);
+                self.registry.next_due[slot] = step.next_due;
+                self.registry.last_step[slot] = now;
+                self.registry.seq[slot] = request.seq + u64::from(step.published);
+                self.registry.steps[slot] += 1;
+                if step.next_due != SimTime::MAX {
+                    self.agenda.push(step.next_due, leaf);
+                }
+                for (signal, seq) in published.by_ref().take(step.published as usize).zip(request.seq..) {
+                    self.route(now, leaf, seq, signal);
+                }
+                self.signals += u64::from(step.published);
+            }
+            first_index += leaves.len();
+        }
+        self.steps += first_index as u64;
+    }
+
+    /// Takes in keys used for the first time.
+    fn declare(&mut self, part: &mut ReplyPart, requests: &[LeafStep]) {
+        for (index, key) in part.declared.drain(..) {
+            let leaf = requests[index as usize].leaf;
+            let later = self.registry.entry(self.registry.actor[leaf as usize]).map_or(0..0, |entry| {
+                leaf + 1..entry.first_leaf + entry.leaves
+            });
+            let publisher = self.registry.path[leaf as usize].clone();
+            self.declared.push((leaf, OutputInfo { key: key.clone(), publisher }));
+            self.routing.declare(leaf, key, later);
+        }
+    }
+
+    /// Delivers one signal to the inboxes of its receivers.
+    #[inline]
+    fn route(&mut self, now: SimTime, leaf: u32, seq: u64, signal: &mut chaconne_sim_core::port::Published) {
+        let Self { routing, inboxes, registry, .. } = self;
+        let output = routing.output(leaf, signal.output);
+        for route in &mut output.routes {
+            let due = registry.next_due[route.leaf as usize];
+            // A later leaf of the same actor, due at this instant, had it from its host; one that is done never looks.
+            if (route.inside && due == now) || due == SimTime::MAX {
+                continue;
+            }
+            let item = Inbound {
+                output: chaconne_sim_core::port::OutputId { leaf, index: signal.output },
+                reach: route.reach,
+                time: now,
+                seq,
+                content: Content::Signal(signal.payload.clone()),
+            };
+            if route.reach.every {
+                inboxes.push(route.leaf, item);
+            } else {
+                inboxes.push_latest(route, item, due == now);
+            }
+        }
+        output.newest = Some(Sample { time: now, seq, payload: signal.payload.clone() });
+    }
+
+    /// Ends the instant: hashes, monitors.
+    fn close(&mut self, now: SimTime) -> Result<(), Halt> {
+        self.tick_frame.u64(self.membership.len() as u64);
+        for change in &self.membership {
+            self.tick_frame.u8(change.kind as u8);
+            self.tick_frame.str(change.path.as_str());
+            self.tick_frame.time(change.time);
+        }
+        let tick_hash = self.tick_frame.finish();
+        self.world_hash = fingerprint::world_next(self.world_hash, tick_hash);
+        let tick = self.ticks;
+        self.ticks += 1;
+        self.now = Some(now);
+        let mut failed = None;
+        if !self.monitors.is_empty() {
+            let instant = Instant {
+                tick,
+                time: now,
+                membership: &self.membership,
+                tick_hash,
+                world_hash: self.world_hash,
+                replies: &self.replies,
+                registry: &self.registry,
+                routing: &self.routing,
+            };
+            for monitor in &mut self.monitors {
+                if let Err(error) = monitor.instant(&instant) {
+                    failed.get_or_insert_with(|| error.to_string());
+                }
+            }
+            for reply in std::mem::take(&mut self.replies) {
+                self.take_back(reply);
+            }
+        }
+        self.membership.clear();
+        match failed {
+            Some(text) => {
+                Err(Halt { path: None, instant: Some((tick, now)), cause: HaltCause::Monitor(text), others: 0 })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps a reply's buffers for the next request.
+    fn take_back(&mut self, reply: StepReply) {
+        self.request = reply.request;
+        self.request.clear();
+        self.request.spare = reply.parts;
+    }
+}

@@ -1,0 +1,126 @@
+//! Monitors: who sees every signal at the barrier and changes nothing.
+//!
+//! A recorder, a verifier or a live view is a monitor. It is not part of the world: it has no path, no order, and no
+//! influence on the fingerprint. An observer that takes part in the simulation is an ordinary participant.
+
+use chaconne_sim_core::fingerprint::{Fingerprint, MembershipKind};
+use chaconne_sim_core::key::Key;
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::time::SimTime;
+
+use crate::host::{LeafReply, StepReply};
+use crate::registry::Registry;
+use crate::routing::Routing;
+use crate::run::RunReport;
+
+/// Looks on.
+pub trait Monitor: Send {
+    /// Called at the barrier of every instant, after the world hash has taken it in.
+    ///
+    /// # Errors
+    /// An error halts the run; its text becomes the report's.
+    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+    /// Called once, when the run has ended or halted.
+    fn ended(&mut self, _report: &RunReport) {}
+}
+
+/// A join or a leave, as the tick hash takes it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Joined or left.
+    pub kind: MembershipKind,
+    /// The leaf's path.
+    pub path: ActorPath,
+    /// The first due time of one that joined; the first instant not stepped of one that left.
+    pub time: SimTime,
+}
+
+/// One instant, complete.
+pub struct Instant<'a> {
+    /// Counts instants from zero.
+    pub tick: u64,
+    /// The simulation time.
+    pub time: SimTime,
+    /// Joins and leaves of this instant, in order.
+    pub membership: &'a [Membership],
+    /// The tick's hash.
+    pub tick_hash: Fingerprint,
+    /// The world's hash after this instant.
+    pub world_hash: Fingerprint,
+    pub(crate) replies: &'a [StepReply],
+    pub(crate) registry: &'a Registry,
+    pub(crate) routing: &'a Routing,
+}
+
+/// One participant's step.
+#[derive(Clone, Copy)]
+pub struct Step<'a> {
+    /// Its path.
+    pub path: &'a ActorPath,
+    /// When it is due next.
+    pub next_due: SimTime,
+    /// Its contribution to the tick hash.
+    pub contribution: Fingerprint,
+    /// The fingerprint of the state that it wrote, if any.
+    pub state: Option<Fingerprint>,
+    leaf: u32,
+    first_seq: u64,
+    published: &'a [chaconne_sim_core::port::Published],
+    frame: &'a [u8],
+    routing: &'a Routing,
+}
+
+/// One signal.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenSignal<'a> {
+    /// Its key.
+    pub key: &'a Key,
+    /// Its place among all that its publisher ever published.
+    pub seq: u64,
+    /// Its canonical text.
+    pub text: &'a [u8],
+}
+
+impl<'a> Instant<'a> {
+    /// The steps, in the world's order.
+    pub fn steps(&self) -> impl Iterator<Item = Step<'a>> + use<'a> {
+        let (registry, routing) = (self.registry, self.routing);
+        self.replies.iter().flat_map(move |reply| {
+            let mut requests = reply.request.leaves.iter();
+            reply.parts.iter().flat_map(move |part| {
+                let mut signals = 0;
+                // The request's leaves and the replies of all parts run side by side.
+                let requests: Vec<_> = requests.by_ref().take(part.leaves.len()).collect();
+                part.leaves.iter().zip(requests).map(move |(leaf, request): (&LeafReply, _)| {
+                    let from = signals;
+                    signals += leaf.published as usize;
+                    Step {
+                        path: &registry.path[request.leaf as usize],
+                        next_due: leaf.next_due,
+                        contribution: leaf.contribution,
+                        state: leaf.state,
+                        leaf: request.leaf,
+                        first_seq: request.seq,
+                        published: &part.published[from..signals],
+                        frame: part.frame.as_slice(),
+                        routing,
+                    }
+                })
+            })
+        })
+    }
+}
+
+impl<'a> Step<'a> {
+    /// What the step published, in order.
+    pub fn signals(&self) -> impl Iterator<Item = SeenSignal<'a>> + use<'a> {
+        let outputs = self.routing.outputs_of(self.leaf);
+        let frame = self.frame;
+        self.published.iter().zip(self.first_seq..).map(move |(signal, seq)| SeenSignal {
+            key: &outputs[signal.output as usize].key,
+            seq,
+            text: &frame[signal.text.clone()],
+        })
+    }
+}

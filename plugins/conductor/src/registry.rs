@@ -1,0 +1,395 @@
+//! Who is in the world: actors, their leaves, and the world's order.
+//!
+//! Leaves live in slots, as columns; an actor's leaves are contiguous. The world's order is (actor's order of joining, leaf
+//! position), with an actor under another's path directly after it. It is one number per leaf: the joining number of the
+//! outermost actor, then the place among all leaves under it. Slots say nothing about order, and are used again when an
+//! actor leaves, without moving anyone.
+
+use std::collections::BTreeMap;
+
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::time::SimTime;
+
+use crate::error::{LeaveError, RegistrationError};
+
+/// Bits of a leaf's order that count the leaves under one outermost actor.
+const UNDER_ONE_BITS: u32 = 28;
+
+/// Names an actor that is, or was, in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ActorId {
+    pub(crate) slot: u32,
+    /// Counts the occupants of the slot, so that an id of a past one finds nobody.
+    pub(crate) generation: u32,
+}
+
+/// What a path stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathEntry {
+    Actor(u32),
+    /// A group inside an actor.
+    Group(u32),
+    Leaf {
+        actor: u32,
+        leaf: u32,
+    },
+}
+
+impl PathEntry {
+    /// The slot of the actor that the path belongs to.
+    pub(crate) fn actor(self) -> u32 {
+        match self {
+            Self::Actor(actor) | Self::Group(actor) | Self::Leaf { actor, .. } => actor,
+        }
+    }
+}
+
+/// One actor.
+pub(crate) struct ActorEntry {
+    pub(crate) path: ActorPath,
+    /// First slot and number of its leaves.
+    pub(crate) first_leaf: u32,
+    pub(crate) leaves: u32,
+    pub(crate) heavy: bool,
+    /// The groups inside it.
+    pub(crate) groups: Vec<ActorPath>,
+    /// The actor under whose path it stands.
+    pub(crate) parent: Option<u32>,
+    /// The actors directly under its path, in the order of their joining.
+    children: Vec<u32>,
+    /// Joining number of the outermost actor above it, or its own.
+    root: u64,
+}
+
+impl ActorEntry {
+    /// The slots of its leaves, in pipeline order.
+    pub(crate) fn leaf_slots(&self) -> std::ops::Range<u32> {
+        self.first_leaf..self.first_leaf + self.leaves
+    }
+}
+
+/// What the registry is told of an actor that joins.
+pub(crate) struct Joining {
+    pub(crate) path: ActorPath,
+    pub(crate) groups: Vec<ActorPath>,
+    pub(crate) leaves: Vec<ActorPath>,
+    pub(crate) heavy: bool,
+}
+
+/// Actors and leaves, in slots.
+#[derive(Default)]
+pub(crate) struct Registry {
+    actors: Vec<Option<ActorEntry>>,
+    generations: Vec<u32>,
+    free_actors: Vec<u32>,
+    /// Runs of leaf slots that were given back, by length.
+    free_leaves: BTreeMap<u32, Vec<u32>>,
+    paths: BTreeMap<ActorPath, PathEntry>,
+    joined: u64,
+    live_leaves: u32,
+
+    // Columns by leaf slot.
+    pub(crate) path: Vec<ActorPath>,
+    pub(crate) actor: Vec<u32>,
+    /// The world's order.
+    pub(crate) order: Vec<u64>,
+    /// When the leaf is due; never for one that is done, or has left.
+    pub(crate) next_due: Vec<SimTime>,
+    /// When it stepped last; `SimTime::MIN` before its first step.
+    pub(crate) last_step: Vec<SimTime>,
+    /// Sequence number of its next signal.
+    pub(crate) seq: Vec<u64>,
+    pub(crate) steps: Vec<u64>,
+}
+
+impl Registry {
+    /// Number of leaf slots, vacated ones included.
+    pub(crate) fn leaf_slots(&self) -> u32 {
+        self.path.len() as u32
+    }
+
+    /// Number of leaves in the world.
+    pub(crate) fn live_leaves(&self) -> u32 {
+        self.live_leaves
+    }
+
+    /// Actors in the world, by slot.
+    pub(crate) fn actors(&self) -> impl Iterator<Item = (ActorId, &ActorEntry)> {
+        self.actors.iter().zip(&self.generations).zip(0..).filter_map(|((entry, &generation), slot)| {
+            Some((ActorId { slot, generation }, entry.as_ref()?))
+        })
+    }
+
+    /// The actor in a slot.
+    pub(crate) fn entry(&self, slot: u32) -> Option<&ActorEntry> {
+        self.actors.get(slot as usize)?.as_ref()
+    }
+
+    /// What stands at a path.
+    pub(crate) fn find(&self, path: &ActorPath) -> Option<PathEntry> {
+        self.paths.get(path).copied()
+    }
+
+    /// Checks what can be checked before anything is changed.
+    pub(crate) fn check(&self, joining: &Joining) -> Result<(), RegistrationError> {
+        self.parent_of(&joining.path)?;
+        let mut own: Vec<&ActorPath> = vec![&joining.path];
+        own.extend(&joining.groups);
+        own.extend(joining.leaves.iter().filter(|leaf| **leaf != joining.path));
+        own.sort();
+        let duplicate = |path: &ActorPath, other: &ActorPath| RegistrationError::Duplicate {
+            path: path.clone(),
+            actor: joining.path.clone(),
+            other: other.clone(),
+        };
+        if let Some(pair) = own.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(duplicate(pair[0], &joining.path));
+        }
+        for path in own {
+            if let Some(entry) = self.find(path).and_then(|entry| self.entry(entry.actor())) {
+                return Err(duplicate(path, &entry.path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The actor under whose path this one stands.
+    fn parent_of(&self, path: &ActorPath) -> Result<Option<u32>, RegistrationError> {
+        match path.parent() {
+            None => Ok(None),
+            Some(parent) => match self.find(&parent) {
+                Some(entry) => Ok(Some(entry.actor())),
+                None => Err(RegistrationError::NoParent { path: path.clone(), parent }),
+            },
+        }
+    }
+
+    /// Adds an actor whose leaves are first due at `first_due`.
+    pub(crate) fn join(&mut self, joining: Joining, first_due: SimTime) -> Result<ActorId, RegistrationError> {
+        self.check(&joining)?;
+        let parent = self.parent_of(&joining.path)?;
+        let slot = self.free_actors.pop().unwrap_or_else(|| {
+            self.actors.push(None);
+            self.generations.push(0);
+            self.actors.len() as u32 - 1
+        });
+        let count = joining.leaves.len() as u32;
+        let first_leaf = self.take_leaf_slots(count);
+        self.live_leaves += count;
+        for (leaf, path) in (first_leaf..).zip(joining.leaves) {
+            let at = leaf as usize;
+            if path != joining.path {
+                self.paths.insert(path.clone(), PathEntry::Leaf { actor: slot, leaf });
+            }
+            self.path[at] = path;
+            self.actor[at] = slot;
+            self.next_due[at] = first_due;
+            self.last_step[at] = SimTime::MIN;
+            self.seq[at] = 0;
+            self.steps[at] = 0;
+        }
+        for group in &joining.groups {
+            self.paths.insert(group.clone(), PathEntry::Group(slot));
+        }
+        self.paths.insert(joining.path.clone(), PathEntry::Actor(slot));
+        let root = match parent.and_then(|parent| self.actors[parent as usize].as_mut()) {
+            Some(parent) => {
+                parent.children.push(slot);
+                parent.root
+            }
+            None => {
+                self.joined += 1;
+                self.joined - 1
+            }
+        };
+        self.actors[slot as usize] = Some(ActorEntry {
+            path: joining.path,
+            first_leaf,
+            leaves: count,
+            heavy: joining.heavy,
+            groups: joining.groups,
+            parent,
+            children: Vec::new(),
+            root,
+        });
+        self.number(self.outermost(slot), root << UNDER_ONE_BITS);
+        Ok(ActorId { slot, generation: self.generations[slot as usize] })
+    }
+
+    fn take_leaf_slots(&mut self, count: u32) -> u32 {
+        if let Some(start) = self.free_leaves.get_mut(&count).and_then(Vec::pop) {
+            return start;
+        }
+        let start = self.leaf_slots();
+        let len = (start + count) as usize;
+        // The columns are filled by whoever joins; what stands here is only ever read for vacated slots.
+        let vacant = ActorPath::new("vacant").expect("a single segment of letters is a path");
+        self.path.resize(len, vacant);
+        self.actor.resize(len, u32::MAX);
+        self.order.resize(len, 0);
+        self.next_due.resize(len, SimTime::MAX);
+        self.last_step.resize(len, SimTime::MIN);
+        self.seq.resize(len, 0);
+        self.steps.resize(len, 0);
+        start
+    }
+
+    fn outermost(&self, slot: u32) -> u32 {
+        let mut outermost = slot;
+        while let Some(parent) = self.entry(outermost).and_then(|entry| entry.parent) {
+            outermost = parent;
+        }
+        outermost
+    }
+
+    /// Numbers the leaves of an actor and of those under it, from `order` on; returns the next free number.
+    fn number(&mut self, slot: u32, mut order: u64) -> u64 {
+        let Some(entry) = self.actors[slot as usize].as_ref() else { return order };
+        let children = entry.children.clone();
+        for leaf in entry.leaf_slots() {
+            self.order[leaf as usize] = order;
+            order += 1;
+        }
+        for child in children {
+            order = self.number(child, order);
+        }
+        order
+    }
+
+    /// Finds the actor that a leave of `path` would remove.
+    pub(crate) fn leaving(&self, path: &ActorPath) -> Result<u32, LeaveError> {
+        match self.find(path) {
+            Some(PathEntry::Actor(slot)) => Ok(slot),
+            Some(entry) => Err(LeaveError::Part {
+                path: path.clone(),
+                actor: self.entry(entry.actor()).map_or_else(|| path.clone(), |entry| entry.path.clone()),
+            }),
+            None => Err(LeaveError::Unknown { path: path.clone() }),
+        }
+    }
+
+    /// Removes an actor and all under it; `each` is told every actor, in the world's order, before it is forgotten.
+    pub(crate) fn leave(&mut self, slot: u32, each: &mut dyn FnMut(&mut Self, ActorId)) {
+        let Some(entry) = self.entry(slot) else { return };
+        let (parent, children) = (entry.parent, entry.children.clone());
+        each(self, ActorId { slot, generation: self.generations[slot as usize] });
+        for child in children {
+            self.leave(child, each);
+        }
+        let Some(entry) = self.actors[slot as usize].take() else { return };
+        if let Some(parent) = parent.and_then(|parent| self.actors[parent as usize].as_mut()) {
+            parent.children.retain(|child| *child != slot);
+        }
+        self.paths.remove(&entry.path);
+        for group in &entry.groups {
+            self.paths.remove(group);
+        }
+        for leaf in entry.leaf_slots() {
+            self.paths.remove(&self.path[leaf as usize]);
+            self.next_due[leaf as usize] = SimTime::MAX;
+        }
+        self.live_leaves -= entry.leaves;
+        self.generations[slot as usize] += 1;
+        self.free_actors.push(slot);
+        self.free_leaves.entry(entry.leaves).or_default().push(entry.first_leaf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> ActorPath {
+        ActorPath::new(text).unwrap()
+    }
+
+    fn join(registry: &mut Registry, at: &str, leaves: &[&str]) -> ActorId {
+        let leaves = if leaves.is_empty() {
+            vec![path(at)]
+        } else {
+            leaves.iter().map(|leaf| path(&format!("{at}/{leaf}"))).collect()
+        };
+        let joining = Joining { path: path(at), groups: Vec::new(), leaves, heavy: false };
+        registry.join(joining, SimTime::ZERO).unwrap()
+    }
+
+    fn in_order(registry: &Registry) -> Vec<&str> {
+        let mut live: Vec<u32> = registry.actors().flat_map(|(_, entry)| entry.leaf_slots()).collect();
+        live.sort_by_key(|&leaf| registry.order[leaf as usize]);
+        live.into_iter().map(|leaf| registry.path[leaf as usize].as_str()).collect()
+    }
+
+    #[test]
+    fn an_actor_under_anothers_path_comes_directly_after_it_whenever_it_joins() {
+        let mut registry = Registry::default();
+        join(&mut registry, "ego", &["controller", "physics"]);
+        join(&mut registry, "lead", &[]);
+        join(&mut registry, "ego/camera", &[]);
+        join(&mut registry, "ego/camera/filter", &[]);
+        join(&mut registry, "ego/radar", &["front", "rear"]);
+        join(&mut registry, "ego/camera/codec", &[]);
+        assert_eq!(
+            in_order(&registry),
+            [
+                "ego/controller",
+                "ego/physics",
+                "ego/camera",
+                "ego/camera/filter",
+                "ego/camera/codec",
+                "ego/radar/front",
+                "ego/radar/rear",
+                "lead"
+            ]
+        );
+    }
+
+    #[test]
+    fn leaving_takes_the_subtree_and_its_slots_are_used_again_without_moving_anyones_order() {
+        let mut registry = Registry::default();
+        let ego = join(&mut registry, "ego", &["controller", "physics"]);
+        join(&mut registry, "ego/camera", &[]);
+        join(&mut registry, "lead", &[]);
+        let mut left = Vec::new();
+        let slot = registry.leaving(&path("ego")).unwrap();
+        registry.leave(slot, &mut |registry, id| left.push(registry.entry(id.slot).unwrap().path.clone()));
+        assert_eq!(left, [path("ego"), path("ego/camera")]);
+        assert_eq!((in_order(&registry), registry.live_leaves()), (vec!["lead"], 1));
+        assert!(registry.find(&path("ego/physics")).is_none());
+        let slots = registry.leaf_slots();
+        let again = join(&mut registry, "new", &["a", "b"]);
+        join(&mut registry, "ego", &[]);
+        assert_eq!(registry.leaf_slots(), slots);
+        assert_eq!(in_order(&registry), ["lead", "new/a", "new/b", "ego"]);
+        assert!(again != ego && registry.find(&path("new")).is_some());
+    }
+
+    #[test]
+    fn a_part_does_not_leave_alone_and_nobody_leaves_twice() {
+        let mut registry = Registry::default();
+        join(&mut registry, "ego", &["controller", "physics"]);
+        let part = registry.leaving(&path("ego/physics")).unwrap_err().to_string();
+        assert!(part.contains("`ego/physics`") && part.contains("actor `ego`"), "{part}");
+        assert!(matches!(registry.leaving(&path("nobody")), Err(LeaveError::Unknown { .. })));
+    }
+
+    #[test]
+    fn two_things_with_one_path_are_refused_with_both_named() {
+        let mut registry = Registry::default();
+        join(&mut registry, "ego", &["controller", "camera"]);
+        let clash = Joining {
+            path: path("ego/camera"),
+            groups: Vec::new(),
+            leaves: vec![path("ego/camera")],
+            heavy: false,
+        };
+        let error = registry.join(clash, SimTime::ZERO).unwrap_err().to_string();
+        assert!(error.contains("`ego/camera`") && error.contains("actor `ego`"), "{error}");
+        let twins =
+            Joining { path: path("x"), groups: Vec::new(), leaves: vec![path("x/a"), path("x/a")], heavy: false };
+        assert!(matches!(registry.join(twins, SimTime::ZERO), Err(RegistrationError::Duplicate { .. })));
+        let orphan =
+            Joining { path: path("none/a"), groups: Vec::new(), leaves: vec![path("none/a")], heavy: false };
+        assert!(matches!(registry.join(orphan, SimTime::ZERO), Err(RegistrationError::NoParent { .. })));
+        assert_eq!(registry.live_leaves(), 2);
+    }
+}

@@ -1,0 +1,62 @@
+//! The report of a run, and running without a window.
+
+use std::fmt;
+use std::time::Duration;
+
+use chaconne_sim_core::fingerprint::Fingerprint;
+use chaconne_sim_core::time::SimTime;
+
+use crate::error::Halt;
+
+/// What a run did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunReport {
+    /// The world's name.
+    pub world: String,
+    /// The seed.
+    pub seed: u64,
+    /// Why the run stopped before its end, if it did.
+    pub halt: Option<Halt>,
+    /// The last instant.
+    pub now: Option<SimTime>,
+    /// Number of instants.
+    pub ticks: u64,
+    /// Number of steps, over all participants.
+    pub steps: u64,
+    /// Number of signals.
+    pub signals: u64,
+    /// Number of participants at the end.
+    pub participants: usize,
+    /// The fingerprint of the run: of every step, signal, join and leave in it.
+    pub world_hash: Fingerprint,
+    /// Wall time spent in stepping.
+    pub wall: Duration,
+}
+
+impl RunReport {
+    /// Whether the run reached its end.
+    pub fn is_complete(&self) -> bool {
+        self.halt.is_none()
+    }
+
+    /// Simulated seconds per wall second.
+    pub fn real_time_factor(&self) -> f64 {
+        let simulated = self.now.map_or(0.0, |now| now.as_secs_f64());
+        simulated / self.wall.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let now = self.now.unwrap_or_default();
+        write!(
+            f,
+            "{} instants to {now} s, {} steps, {} signals, world hash {}",
+            self.ticks, self.steps, self.signals, self.world_hash
+        )?;
+        match &self.halt {
+            Some(halt) => write!(f, "; halted: {halt}"),
+            None => Ok(()),
+        }
+    }
+}
