@@ -1,3 +1,4 @@
 //! What every part of Chaconne agrees on. No Bevy (but for two derives behind a feature), no I/O.
 
 pub mod math;
+pub mod rng;
