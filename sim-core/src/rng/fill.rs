@@ -5,12 +5,17 @@
 
 use super::{
     DetRng, StreamKey,
-    philox::{lanes, philox4x32_10},
+    philox::{MULTIPLIERS, ROUNDS, WEYL, philox4x32_10},
     stream::{counter, unit_f32, unit_f64},
 };
 
-/// Blocks computed side by side.
-const LANES: usize = 16;
+/// 64-bit lanes of two words each that are computed side by side: four registers of AVX2 for each word of the block, which
+/// hides the latency of multiplications.
+const PAIRS: usize = 16;
+/// Blocks computed side by side. Block `i` is the low half of pair `i`, block `i + PAIRS` its high half.
+const LANES: usize = 2 * PAIRS;
+/// The low half of a pair.
+const LOW: u64 = u32::MAX as u64;
 /// Words that wait on the stack to become floats.
 const STAGED: usize = 256;
 
@@ -81,7 +86,7 @@ trait Job {
 fn dispatch(job: impl Job) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // Two to three times the speed of the baseline, measured on bulk fills.
+        // Half the time of the baseline, measured on a million agents.
         #[allow(unsafe_code)]
         // SAFETY: `run_with_avx2` is safe but for its demand that the processor has AVX2, which was just established.
         unsafe {
@@ -112,11 +117,14 @@ impl Job for ConsecutiveBlocks<'_> {
         let mut next = self.first;
         let (groups, rest) = self.out.as_chunks_mut::<LANES>();
         for group in groups {
-            let numbers: [u64; LANES] = core::array::from_fn(|lane| next.wrapping_add(lane as u64));
-            let [_, _, low, high] = counter(0, self.agent).map(|word| [word; LANES]);
-            let [w0, w1, w2, w3] =
-                lanes(self.key, [numbers.map(|n| n as u32), numbers.map(|n| (n >> 32) as u32), low, high]);
-            *group = core::array::from_fn(|lane| [w0[lane], w1[lane], w2[lane], w3[lane]]);
+            let number = |lane: usize| next.wrapping_add(lane as u64);
+            let words = blocks(self.key, |lane| counter(number(lane), self.agent));
+            for pair in 0..PAIRS {
+                let [w0, w1, w2, w3] = words.map(|word| word[pair]);
+                // Two words at a time: stores of 64 bits interleave faster than stores of 32.
+                group[pair] = block_of(low_halves(w0, w1), low_halves(w2, w3));
+                group[pair + PAIRS] = block_of(high_halves(w0, w1), high_halves(w2, w3));
+            }
             next = next.wrapping_add(LANES as u64);
         }
         for block in rest {
@@ -141,12 +149,75 @@ impl<T, F: Fn(u32) -> T> Job for FirstWords<'_, T, F> {
         let (groups, rest) = self.ids[..length].as_chunks::<LANES>();
         let (out_groups, out_rest) = self.out[..length].as_chunks_mut::<LANES>();
         for (ids, out) in groups.iter().zip(out_groups) {
-            let words =
-                lanes(self.key, [[0; LANES], [0; LANES], ids.map(|id| id as u32), ids.map(|id| (id >> 32) as u32)]);
-            *out = words[0].map(&self.convert);
+            let [words, ..] = blocks(self.key, |lane| counter(0, ids[lane]));
+            for pair in 0..PAIRS {
+                out[pair] = (self.convert)(words[pair] as u32);
+                out[pair + PAIRS] = (self.convert)((words[pair] >> 32) as u32);
+            }
         }
         for (id, out) in rest.iter().zip(out_rest) {
             *out = (self.convert)(philox4x32_10(self.key, counter(0, *id))[0]);
         }
     }
+}
+
+/// The blocks of many counters, word by word: the same rounds as in [`philox4x32_10`], two words in each 64-bit lane.
+///
+/// Vector registers multiply 32-bit numbers into 64-bit lanes, so a multiplication of all takes one for the low and one
+/// for the high halves; packed like this the rest needs the fewest instructions.
+#[inline(always)]
+fn blocks(key: u64, counter: impl Fn(usize) -> [u32; 4]) -> [[u64; PAIRS]; 4] {
+    let mut c: [[u64; PAIRS]; 4] = [[0; PAIRS]; 4];
+    for pair in 0..PAIRS {
+        let (low, high) = (counter(pair), counter(pair + PAIRS));
+        for word in 0..4 {
+            c[word][pair] = u64::from(high[word]) << 32 | u64::from(low[word]);
+        }
+    }
+    let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
+    for _ in 0..ROUNDS {
+        let (both_k0, both_k1) = (in_both_halves(k0), in_both_halves(k1));
+        for pair in 0..PAIRS {
+            let (high0, low0) = multiply_halves(MULTIPLIERS[0], c[0][pair]);
+            let (high1, low1) = multiply_halves(MULTIPLIERS[1], c[2][pair]);
+            c[0][pair] = high1 ^ c[1][pair] ^ both_k0;
+            c[1][pair] = low1;
+            c[2][pair] = high0 ^ c[3][pair] ^ both_k1;
+            c[3][pair] = low0;
+        }
+        k0 = k0.wrapping_add(WEYL[0]);
+        k1 = k1.wrapping_add(WEYL[1]);
+    }
+    c
+}
+
+#[inline(always)]
+fn in_both_halves(word: u32) -> u64 {
+    u64::from(word) << 32 | u64::from(word)
+}
+
+/// The high halves of the two products of a factor with either half of a pair, and their low halves.
+#[inline(always)]
+fn multiply_halves(factor: u32, pair: u64) -> (u64, u64) {
+    let of_low = u64::from(factor) * (pair & LOW);
+    let of_high = u64::from(factor) * (pair >> 32);
+    (high_halves(of_low, of_high), low_halves(of_low, of_high))
+}
+
+/// The low halves of two pairs as a pair.
+#[inline(always)]
+fn low_halves(low: u64, high: u64) -> u64 {
+    high << 32 | low & LOW
+}
+
+/// The high halves of two pairs as a pair.
+#[inline(always)]
+fn high_halves(low: u64, high: u64) -> u64 {
+    high & !LOW | low >> 32
+}
+
+/// The block of four words that lie in two pairs.
+#[inline(always)]
+fn block_of(first: u64, second: u64) -> [u32; 4] {
+    [first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32]
 }
