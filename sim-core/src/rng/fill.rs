@@ -167,28 +167,24 @@ impl<T, F: Fn(u32) -> T> Job for FirstWords<'_, T, F> {
 /// for the high halves; packed like this the rest needs the fewest instructions.
 #[inline(always)]
 fn blocks(key: u64, counter: impl Fn(usize) -> [u32; 4]) -> [[u64; PAIRS]; 4] {
-    let mut c: [[u64; PAIRS]; 4] = [[0; PAIRS]; 4];
-    for pair in 0..PAIRS {
-        let (low, high) = (counter(pair), counter(pair + PAIRS));
-        for word in 0..4 {
-            c[word][pair] = u64::from(high[word]) << 32 | u64::from(low[word]);
-        }
-    }
+    let [mut c0, mut c1, mut c2, mut c3]: [[u64; PAIRS]; 4] = core::array::from_fn(|word| {
+        core::array::from_fn(|pair| u64::from(counter(pair + PAIRS)[word]) << 32 | u64::from(counter(pair)[word]))
+    });
     let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
     for _ in 0..ROUNDS {
         let (both_k0, both_k1) = (in_both_halves(k0), in_both_halves(k1));
         for pair in 0..PAIRS {
-            let (high0, low0) = multiply_halves(MULTIPLIERS[0], c[0][pair]);
-            let (high1, low1) = multiply_halves(MULTIPLIERS[1], c[2][pair]);
-            c[0][pair] = high1 ^ c[1][pair] ^ both_k0;
-            c[1][pair] = low1;
-            c[2][pair] = high0 ^ c[3][pair] ^ both_k1;
-            c[3][pair] = low0;
+            let (high0, low0) = multiply_halves(MULTIPLIERS[0], c0[pair]);
+            let (high1, low1) = multiply_halves(MULTIPLIERS[1], c2[pair]);
+            c0[pair] = high1 ^ c1[pair] ^ both_k0;
+            c1[pair] = low1;
+            c2[pair] = high0 ^ c3[pair] ^ both_k1;
+            c3[pair] = low0;
         }
         k0 = k0.wrapping_add(WEYL[0]);
         k1 = k1.wrapping_add(WEYL[1]);
     }
-    c
+    [c0, c1, c2, c3]
 }
 
 #[inline(always)]
