@@ -42,16 +42,20 @@ pub fn difference(a: f64, b: f64) -> f64 {
     wrap(a - b)
 }
 
+/// The nearest `f64` to one degree.
+const RADIANS_PER_DEGREE: f64 = PI / 180.0;
+
 /// Degrees to radians. Multiples of 45° give exactly that multiple of [`FRAC_PI_4`](super::FRAC_PI_4).
 #[inline]
 #[must_use]
 pub fn to_radians(degrees: f64) -> f64 {
-    degrees / 180.0 * PI
+    degrees * RADIANS_PER_DEGREE
 }
 
-/// Radians to degrees.
+/// Radians to degrees. Multiples of 45° that went through [`to_radians`] come back exactly.
 #[inline]
 #[must_use]
 pub fn to_degrees(radians: f64) -> f64 {
-    radians / PI * 180.0
+    // Of the ways to write this, a division by the factor of `to_radians` returns most numbers unchanged.
+    radians / RADIANS_PER_DEGREE
 }

@@ -11,39 +11,34 @@
 //! ```
 
 /// The multipliers of the first and third counter word.
-const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+pub(super) const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// What is added to the key words after each round: the golden ratio and √3 − 1, as fractions of 2³².
-const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
-const ROUNDS: usize = 10;
+pub(super) const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+pub(super) const ROUNDS: usize = 10;
 
 /// The four words of a block. The low half of the key is the published key's first word, the high half its second.
-#[inline]
-#[must_use]
-pub fn philox4x32_10(key: u64, counter: [u32; 4]) -> [u32; 4] {
-    lanes(key, counter.map(|word| [word])).map(|[word]| word)
-}
-
-/// `N` blocks at once, word by word: lane `i` of the result is the block of the counter in lane `i`.
-///
-/// Inlined into functions compiled for wide registers, each line of the loop becomes a few vector instructions.
 #[inline(always)]
-pub(super) fn lanes<const N: usize>(key: u64, counter: [[u32; N]; 4]) -> [[u32; N]; 4] {
-    // Words live in 64-bit lanes whose upper halves are left dirty: the vector multiplication reads lower halves only.
-    let [mut c0, mut c1, mut c2, mut c3] = counter.map(|words| words.map(u64::from));
+#[must_use]
+pub const fn philox4x32_10(key: u64, counter: [u32; 4]) -> [u32; 4] {
+    let [mut c0, mut c1, mut c2, mut c3] = counter;
     let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
-    for _ in 0..ROUNDS {
-        for lane in 0..N {
-            let p0 = u64::from(MULTIPLIERS[0]) * u64::from(c0[lane] as u32);
-            let p1 = u64::from(MULTIPLIERS[1]) * u64::from(c2[lane] as u32);
-            c0[lane] = (p1 >> 32) ^ c1[lane] ^ u64::from(k0);
-            c2[lane] = (p0 >> 32) ^ c3[lane] ^ u64::from(k1);
-            c1[lane] = p1;
-            c3[lane] = p0;
-        }
+    let mut round = 0;
+    while round < ROUNDS {
+        let (high0, low0) = multiply(MULTIPLIERS[0], c0);
+        let (high1, low1) = multiply(MULTIPLIERS[1], c2);
+        [c0, c1, c2, c3] = [high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0];
         k0 = k0.wrapping_add(WEYL[0]);
         k1 = k1.wrapping_add(WEYL[1]);
+        round += 1;
     }
-    [c0, c1, c2, c3].map(|words| words.map(|word| word as u32))
+    [c0, c1, c2, c3]
+}
+
+/// The high and the low half of a product.
+#[inline(always)]
+const fn multiply(a: u32, b: u32) -> (u32, u32) {
+    let product = a as u64 * b as u64;
+    ((product >> 32) as u32, product as u32)
 }
 
 #[cfg(test)]
@@ -60,18 +55,5 @@ mod tests {
             philox4x32_10(0x299f_31d0_a409_3822, digits_of_pi),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
         );
-    }
-
-    #[test]
-    fn lanes_equal_single_blocks() {
-        const N: usize = 16;
-        let key = 0x0123_4567_89ab_cdef;
-        let counter: [[u32; N]; 4] = core::array::from_fn(|word| {
-            core::array::from_fn(|lane| (word as u32 + 1).wrapping_mul(0x9E37_79B9).wrapping_mul(lane as u32 + 1))
-        });
-        let together = lanes(key, counter);
-        for lane in 0..N {
-            assert_eq!(together.map(|words| words[lane]), philox4x32_10(key, counter.map(|words| words[lane])));
-        }
     }
 }

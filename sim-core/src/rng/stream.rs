@@ -51,7 +51,7 @@ impl StreamKey {
     /// ```
     /// # use chaconne_sim_core::rng::{Domain, StreamKey};
     /// let key = StreamKey::new(42, Domain::System, "walkers", "walk", 1_000_000_000);
-    /// assert_eq!(key.to_bits(), 0);
+    /// assert_eq!(key.to_bits(), 0xd65a_5182_3433_c2c8);
     /// ```
     #[must_use]
     pub fn new(seed: u64, domain: Domain, path: &str, label: &str, time_ns: i64) -> Self {
@@ -84,7 +84,9 @@ impl StreamKey {
     #[inline]
     #[must_use]
     pub const fn stream(self, agent: u64) -> DetRng {
-        DetRng { key: self.0, agent, next_block: 0, block: [0; 4], used: 4 }
+        // The first block is computed here, where it can be inlined: a stream of one draw then compiles to the rounds of
+        // that word alone.
+        DetRng { key: self.0, agent, next_block: 1, block: philox4x32_10(self.0, counter(0, agent)), used: 0 }
     }
 }
 
@@ -110,8 +112,7 @@ impl DetRng {
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if usize::from(self.used) >= self.block.len() {
-            self.block = self.compute_next_block();
-            self.used = 0;
+            self.compute_next_block();
         }
         let word = self.block[usize::from(self.used)];
         self.used += 1;
@@ -144,11 +145,11 @@ impl DetRng {
         unit_f32(self.next_u32())
     }
 
-    #[inline]
-    fn compute_next_block(&mut self) -> [u32; 4] {
-        let block = philox4x32_10(self.key, counter(self.next_block, self.agent));
+    #[inline(never)]
+    fn compute_next_block(&mut self) {
+        self.block = philox4x32_10(self.key, counter(self.next_block, self.agent));
         self.next_block = self.next_block.wrapping_add(1);
-        block
+        self.used = 0;
     }
 }
 

@@ -3,6 +3,7 @@
 use core::ops::{Range, RangeInclusive};
 
 use super::DetRng;
+use crate::math::{clamp, lerp};
 
 mod sealed {
     pub trait Sealed {}
@@ -155,31 +156,59 @@ const fn distance(low: i128, high: i128) -> u64 {
 
 uniform_integers!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
-macro_rules! uniform_floats {
-    ($($float:ident, $unit:ident, $bits:expr, $next:ident;)+) => {$(
-        impl sealed::Sealed for $float {}
+/// The number at fraction `u` of the way from `low` to `high`, both finite; also where their difference overflows.
+#[inline(always)]
+fn between(low: f64, high: f64, u: f64) -> f64 {
+    let width = high - low;
+    let value = if width.is_finite() { lerp(low, high, u) } else { low * (1.0 - u) + high * u };
+    clamp(value, low, high)
+}
 
-        impl UniformRange for $float {
-            #[inline]
-            fn draw(rng: &mut DetRng, low: Self, high: Self) -> Self {
-                if low.is_finite() && high.is_finite() && low < high {
-                    let value = between(f64::from(low), f64::from(high), f64::from(rng.$unit())) as Self;
-                    if value < high { value } else { high.next_down() }
-                } else {
-                    low
-                }
-            }
+impl sealed::Sealed for f64 {}
 
-            #[inline]
-            fn draw_inclusive(rng: &mut DetRng, low: Self, high: Self) -> Self {
-                const LARGEST: u64 = (1 << $bits) - 1;
-                if low.is_finite() && high.is_finite() && low < high {
-                    let unit = (u64::from(rng.$next()) >> (64 - 64.min(0) - $bits)) as f64 / LARGEST as f64;
-                    between(f64::from(low), f64::from(high), unit) as Self
-                } else {
-                    low
-                }
-            }
+impl UniformRange for f64 {
+    #[inline]
+    fn draw(rng: &mut DetRng, low: Self, high: Self) -> Self {
+        if !is_finite_range(low, high) {
+            return low;
         }
-    )+};
+        let value = between(low, high, rng.unit());
+        if value < high { value } else { high.next_down() }
+    }
+
+    #[inline]
+    fn draw_inclusive(rng: &mut DetRng, low: Self, high: Self) -> Self {
+        const LARGEST: u64 = (1 << 53) - 1;
+        if !is_finite_range(low, high) {
+            return low;
+        }
+        between(low, high, (rng.next_u64() >> 11) as f64 / LARGEST as f64)
+    }
+}
+
+impl sealed::Sealed for f32 {}
+
+impl UniformRange for f32 {
+    #[inline]
+    fn draw(rng: &mut DetRng, low: Self, high: Self) -> Self {
+        if !is_finite_range(low.into(), high.into()) {
+            return low;
+        }
+        let value = between(low.into(), high.into(), rng.unit_f32().into()) as f32;
+        if value < high { value } else { high.next_down() }
+    }
+
+    #[inline]
+    fn draw_inclusive(rng: &mut DetRng, low: Self, high: Self) -> Self {
+        const LARGEST: u32 = (1 << 24) - 1;
+        if !is_finite_range(low.into(), high.into()) {
+            return low;
+        }
+        between(low.into(), high.into(), f64::from(rng.next_u32() >> 8) / f64::from(LARGEST)) as f32
+    }
+}
+
+#[inline(always)]
+fn is_finite_range(low: f64, high: f64) -> bool {
+    low.is_finite() && high.is_finite() && low < high
 }
