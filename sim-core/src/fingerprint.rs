@@ -1,4 +1,88 @@
-//! Fingerprints.
+//! Fingerprints: what two runs compare, and the bytes that they are made of.
+//!
+//! A [`Fingerprint`] is an XXH3-128 hash. What is hashed is specified to the byte, so that any program in any language can
+//! compute every hash of a run again from its log alone.
+//!
+//! # Layout
+//!
+//! | field | bytes |
+//! |---|---|
+//! | length, count, tick, sequence number, seed | 8, unsigned, little-endian |
+//! | time | 8, nanoseconds, signed (two's complement), little-endian |
+//! | text, payload | its length in bytes, then the bytes (UTF-8) |
+//! | hash | 16, in canonical (big-endian) order: as its hexadecimal form reads |
+//! | kind or flag | 1 |
+//!
+//! Fields follow each other without padding. `‖` joins, and `x^n` repeats a group n times:
+//!
+//! ```text
+//! contribution = H(path ‖ next due time ‖ n ‖ (key ‖ seq ‖ payload)^n ‖ state)       one per participant stepped
+//!        state = 0, a byte, without state; 1, a byte, ‖ H(state bytes) with it
+//! tick_hash    = H(tick ‖ time ‖ n ‖ contribution^n ‖ m ‖ (kind ‖ path ‖ time)^m)     kind: 0 join, 1 leave
+//! world_hash   = H(previous world_hash ‖ tick_hash)                                   one per instant
+//!                starts as H("chaconne/1" ‖ world ‖ seed)
+//! ```
+//!
+//! Contributions stand in the world's order. Joins and leaves name leaves, in the order in which they were applied; the time
+//! of a join is its first due time, that of a leave the first instant not stepped.
+//!
+//! # Test vectors
+//!
+//! In hexadecimal. `H` of no bytes is `99aa06d3014798d86001c324468d497f`, of the three bytes `abc` it is
+//! `06b05ab6733a618578af5f94892f3950`.
+//!
+//! Participant `ego`, due next at 0.1 s, published `1.5` under `chaconne/w/actor/ego/speed` as its signal number 7; no state:
+//!
+//! ```text
+//! 0300000000000000 65676f                      path
+//! 00e1f50500000000                             next due time
+//! 0100000000000000                             number of signals
+//! 1a00000000000000 636861636f6e6e652f772f6163746f722f65676f2f7370656564    key
+//! 0700000000000000                             sequence number
+//! 0300000000000000 312e35                      payload
+//! 00                                           no state
+//! H = 9c2b87dd73aff9fb8e04cd37af63cca3
+//! ```
+//!
+//! Participant `lead`, never due again, published nothing; its state is the number 3, with
+//! H(`0300000000000000`) = `bb6f4149b62a32b6e619cdeae4a4a0f4`:
+//!
+//! ```text
+//! 0400000000000000 6c656164                    path
+//! ffffffffffffff7f                             next due time
+//! 0000000000000000                             number of signals
+//! 01 bb6f4149b62a32b6e619cdeae4a4a0f4          state
+//! H = d97f28c9823510840b2f00722c110408
+//! ```
+//!
+//! Tick 4 at 0.05 s with these two; then `walker` joins, first due at 0.06 s, and `lead` leaves, not stepped from
+//! 0.050000001 s on:
+//!
+//! ```text
+//! 0400000000000000 80f0fa0200000000            tick, time
+//! 0200000000000000                             number of contributions
+//! 9c2b87dd73aff9fb8e04cd37af63cca3 d97f28c9823510840b2f00722c110408
+//! 0200000000000000                             number of changes in membership
+//! 00 0600000000000000 77616c6b6572 0087930300000000
+//! 01 0400000000000000 6c656164 81f0fa0200000000
+//! H = 2b031612b79719845231837ab21fd9a9
+//! ```
+//!
+//! World `w` with seed 42 starts at H(`0a00000000000000 636861636f6e6e652f31 0100000000000000 77 2a00000000000000`) =
+//! `10c9410a2db8254708c459bcc9ce1e15`. If this tick came first, the world's hash after it would be
+//! `d797f231dc5427757a0881649c257cbe`.
+//!
+//! ```
+//! use chaconne_sim_core::{fingerprint::{contribution, tick_hash, world_next, world_start}, time::SimTime};
+//!
+//! let speed: (&str, u64, &[u8]) = ("chaconne/w/actor/ego/speed", 7, b"1.5");
+//! let ego = contribution("ego", SimTime::from_millis(100), &[speed], None);
+//! assert_eq!(ego.to_string(), "9c2b87dd73aff9fb8e04cd37af63cca3");
+//!
+//! let tick = tick_hash(0, SimTime::ZERO, &[ego], &[]);
+//! let world = world_next(world_start("w", 42), tick);
+//! # let _ = world;
+//! ```
 
 use std::{fmt, ops::Range, str::FromStr};
 
@@ -10,7 +94,9 @@ use crate::{
     time::SimTime,
 };
 
-/// A 128-bit XXH3 hash, as its 16 bytes in canonical (big-endian) order.
+/// A 128-bit XXH3 hash (Collet, xxHash 0.8), as its 16 bytes in canonical (big-endian) order.
+///
+/// Its text is 32 lower-case hexadecimal digits. The hash finds differences; it does not resist forgery.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 16]);
 
@@ -114,6 +200,20 @@ impl<'de> Deserialize<'de> for Fingerprint {
 }
 
 /// Bytes to be hashed, put together from fields that leave no doubt where one ends and the next begins.
+///
+/// A frame is made once and cleared for each use, so that it allocates only while it grows.
+///
+/// ```
+/// use chaconne_sim_core::fingerprint::Frame;
+///
+/// let mut frame = Frame::new();
+/// let count = frame.reserve_u64();
+/// let text = frame.payload(&[1.5, 2.0])?;
+/// frame.patch_u64(count, 1);
+/// assert_eq!(&frame.as_slice()[text], b"[1.5,2]");
+/// println!("{}", frame.finish());
+/// # Ok::<(), chaconne_sim_core::CanonError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     bytes: Vec<u8>,
@@ -240,7 +340,19 @@ impl Frame {
     }
 }
 
-/// What a participant writes its state to, to have it fingerprinted. No bytes written means no state.
+/// What a participant writes its state to, to have it fingerprinted.
+///
+/// No bytes written means no state. Numbers take eight bytes, little-endian; texts, byte strings and values are
+/// length-prefixed. The order of the calls is part of the state's meaning and has to stay the same for the whole run.
+///
+/// ```
+/// use chaconne_sim_core::fingerprint::StateWriter;
+///
+/// let mut state = StateWriter::new();
+/// assert_eq!(state.finish(), None);
+/// state.u64(3);
+/// assert_eq!(state.finish().unwrap().to_string(), "bb6f4149b62a32b6e619cdeae4a4a0f4");
+/// ```
 #[derive(Debug, Default)]
 pub struct StateWriter {
     frame: Frame,
@@ -249,11 +361,13 @@ pub struct StateWriter {
 
 impl StateWriter {
     /// An empty writer.
+    #[inline]
     pub const fn new() -> Self {
         Self { frame: Frame::new(), error: None }
     }
 
-    /// Empties the writer and keeps its memory.
+    /// Empties the writer, forgets its error and keeps its memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.frame.clear();
         self.error = None;
@@ -271,7 +385,7 @@ impl StateWriter {
         self.frame.i64(value);
     }
 
-    /// Appends the bits of a number as they are, also those of −0.0 and NaN.
+    /// Appends the bits of a number as they are, also those of −0.0, infinities and NaN.
     #[inline]
     pub fn f64(&mut self, value: f64) {
         self.frame.u64(value.to_bits());
@@ -281,6 +395,12 @@ impl StateWriter {
     #[inline]
     pub fn bool(&mut self, value: bool) {
         self.frame.u8(value.into());
+    }
+
+    /// Appends a time as its nanoseconds.
+    #[inline]
+    pub fn time(&mut self, time: SimTime) {
+        self.frame.time(time);
     }
 
     /// Appends a text: the number of its bytes, then the bytes.
@@ -295,8 +415,10 @@ impl StateWriter {
         self.frame.bytes(bytes);
     }
 
-    /// Appends the canonical JSON of a value: the number of its bytes, then the bytes. A value that has none is kept as the
-    /// writer's error, which [`StateWriter::take_error`] gives to whoever asked for the state.
+    /// Appends the canonical JSON of a value: the number of its bytes, then the bytes.
+    ///
+    /// A value without canonical text appends nothing and becomes the writer's error, which [`StateWriter::take_error`]
+    /// gives to whoever asked for the state.
     #[inline]
     pub fn value<T: Serialize + ?Sized>(&mut self, value: &T) {
         if let Err(error) = self.frame.payload(value) {
@@ -304,9 +426,16 @@ impl StateWriter {
         }
     }
 
-    /// The first error of [`StateWriter::value`], if there was one: the state is then incomplete and must not be used.
+    /// The first error of [`StateWriter::value`], if there was one: the state is then incomplete, and its hash means nothing.
+    #[inline]
     pub fn take_error(&mut self) -> Option<CanonError> {
         self.error.take()
+    }
+
+    /// The bytes so far.
+    #[inline]
+    pub fn as_slice(&self) -> &[u8] {
+        self.frame.as_slice()
     }
 
     /// The hash of what was written; none when nothing was.
@@ -317,7 +446,7 @@ impl StateWriter {
 }
 
 /// One join or leave of an instant, as [`tick_hash`] takes it in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MembershipChange<'a> {
     /// Whether the leaf joins or leaves.
     pub kind: MembershipKind,
@@ -328,21 +457,42 @@ pub struct MembershipChange<'a> {
 }
 
 /// The kinds of change in membership.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MembershipKind {
-    /// The leaf joins; hashed as byte 0.
+    /// The leaf joins; byte 0.
     Join,
-    /// The leaf leaves; hashed as byte 1.
+    /// The leaf leaves; byte 1.
     Leave,
 }
 
-/// The hash of what one stepped participant did at an instant: `H(path, next_due, n, (key, seq, payload)^n, 0 | 1 ‖ H(state))`.
+impl MembershipKind {
+    /// The byte that stands for this kind in [`tick_hash`].
+    #[inline]
+    pub const fn as_byte(self) -> u8 {
+        match self {
+            Self::Join => 0,
+            Self::Leave => 1,
+        }
+    }
+}
+
+/// The hash of what one participant did when it was stepped, from its `(key, sequence number, payload)` and the
+/// [hash of its state](StateWriter::finish); see the [layout](self#layout).
 pub fn contribution(
     path: &str,
     next_due: SimTime,
     signals: &[(&str, u64, &[u8])],
     state: Option<Fingerprint>,
 ) -> Fingerprint {
+    contribution_frame(path, next_due, signals, state).finish()
+}
+
+fn contribution_frame(
+    path: &str,
+    next_due: SimTime,
+    signals: &[(&str, u64, &[u8])],
+    state: Option<Fingerprint>,
+) -> Frame {
     let mut frame = Frame::new();
     frame.str(path);
     frame.time(next_due);
@@ -359,16 +509,21 @@ pub fn contribution(
             frame.fingerprint(state);
         }
     }
-    frame.finish()
+    frame
 }
 
-/// The hash of an instant: `H(tick, time, n, contribution^n, m, (join|leave, path, time)^m)`.
+/// The hash of an instant, from the contributions in the world's order and the changes in membership in the order in which
+/// they were applied; see the [layout](self#layout).
 pub fn tick_hash(
     tick: u64,
     time: SimTime,
     contributions: &[Fingerprint],
     membership: &[MembershipChange<'_>],
 ) -> Fingerprint {
+    tick_frame(tick, time, contributions, membership).finish()
+}
+
+fn tick_frame(tick: u64, time: SimTime, contributions: &[Fingerprint], membership: &[MembershipChange<'_>]) -> Frame {
     let mut frame = Frame::new();
     frame.u64(tick);
     frame.time(time);
@@ -378,17 +533,14 @@ pub fn tick_hash(
     }
     frame.u64(membership.len() as u64);
     for change in membership {
-        frame.u8(match change.kind {
-            MembershipKind::Join => 0,
-            MembershipKind::Leave => 1,
-        });
+        frame.u8(change.kind.as_byte());
         frame.str(change.path);
         frame.time(change.time);
     }
-    frame.finish()
+    frame
 }
 
-/// The hash that a world starts with: `H("chaconne/1", world, seed)`.
+/// The hash that a world starts with; see the [layout](self#layout).
 pub fn world_start(world: &str, seed: u64) -> Fingerprint {
     let mut frame = Frame::new();
     frame.str("chaconne/1");
@@ -397,10 +549,13 @@ pub fn world_start(world: &str, seed: u64) -> Fingerprint {
     frame.finish()
 }
 
-/// The hash of a world after one more instant: `H(previous, tick_hash)`.
+/// The hash of a world after one more instant; see the [layout](self#layout).
 pub fn world_next(previous: Fingerprint, tick_hash: Fingerprint) -> Fingerprint {
-    let mut frame = Frame::new();
-    frame.fingerprint(previous);
-    frame.fingerprint(tick_hash);
-    frame.finish()
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(previous.as_bytes());
+    bytes[16..].copy_from_slice(tick_hash.as_bytes());
+    Fingerprint::of(&bytes)
 }
+
+#[cfg(test)]
+mod tests;
