@@ -1,4 +1,8 @@
-use super::*;
+use super::{
+    world::{contribution_frame, tick_frame},
+    *,
+};
+use crate::time::SimTime;
 
 /// The bytes that a string of hexadecimal digits means; white space is skipped.
 fn hex(text: &str) -> Vec<u8> {
@@ -22,7 +26,9 @@ fn hashes_are_xxh3_in_canonical_order() {
     }
     assert_eq!(Fingerprint::of(b"").as_bytes()[..], hex("99aa06d3014798d86001c324468d497f"));
     let mut frame = Frame::new();
-    frame.bytes.extend_from_slice(&long);
+    for &byte in &long {
+        frame.u8(byte);
+    }
     assert_eq!(frame.finish64(), 0x4844_b009_e164_352e);
 }
 
