@@ -9,8 +9,8 @@
 //! | `**` | any number of chunks, also none | `a/**` | `a`, `a/b/c` | `b/a` |
 //! | `$*` | any characters inside a chunk, also none | `a/b$*` | `a/b`, `a/bcd` | `a/cb`, `a/b/c` |
 //!
-//! No wild card stands for a chunk that begins with `@`: such a chunk is only matched by itself, so `**` does not match
-//! `@internal/a` and `@internal/**` does.
+//! No wild card stands for a chunk that begins with `@`, or for a part of one: such a chunk is only matched by itself, so
+//! `**` does not match `@internal/a`, `@$*/a` does not either, and `@internal/**` does.
 //!
 //! Texts are canonical: one set of keys is written in one way (`*/**`, never `**/*`), so that equal texts mean equal sets.
 //! The matcher is the one that Zenoh uses on the network; this module is the only one that knows it.
@@ -400,3 +400,6 @@ macro_rules! text_type {
 
 text_type!(Key, "a key as a string, such as \"chaconne/highway/actor/ego/pose\"");
 text_type!(KeyExpr, "a key expression as a string, such as \"chaconne/*/actor/**/pose\"");
+
+#[cfg(test)]
+mod tests;

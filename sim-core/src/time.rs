@@ -140,6 +140,20 @@ impl SimDuration {
         }
     }
 
+    /// From seconds, rounded to the nearest nanosecond: for waiting times that were drawn or computed. Use the integer
+    /// constructors for a cadence.
+    ///
+    /// # Errors
+    /// [`TimeError::Overflow`] when the value is not a number, or leaves the range of 64-bit nanoseconds.
+    pub fn try_from_secs_f64(secs: f64) -> Result<Self, TimeError> {
+        const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+        let nanos = (secs * 1e9).round();
+        if (-LIMIT..LIMIT).contains(&nanos) {
+            return Ok(Self(nanos as i64));
+        }
+        Err(TimeError::Overflow { operation: format!("{secs} s") })
+    }
+
     /// Whether the duration is longer than zero.
     #[inline]
     pub const fn is_positive(self) -> bool {
@@ -453,6 +467,23 @@ mod tests {
             assert_eq!(Ok(SimTime::from_secs(argument)), SimTime::try_from_secs(argument.into()));
             assert_eq!(Ok(SimTime::from_millis(argument)), SimTime::try_from_millis(argument.into()));
             assert_eq!(Ok(SimTime::from_micros(argument)), SimTime::try_from_micros(argument.into()));
+        }
+    }
+
+    #[test]
+    fn computed_seconds_are_rounded_to_the_nearest_nanosecond() {
+        let cases = [
+            (0.1, 100_000_000),
+            (-0.5, -500_000_000),
+            (1e-10, 0),
+            (6e-10, 1),
+            (-9_223_372_036.0, -9_223_372_036_000_000_000),
+        ];
+        for (secs, nanos) in cases {
+            assert_eq!(SimDuration::try_from_secs_f64(secs), Ok(SimDuration::from_nanos(nanos)));
+        }
+        for secs in [f64::NAN, f64::INFINITY, 9_223_372_037.0, -1e300] {
+            assert!(SimDuration::try_from_secs_f64(secs).is_err(), "{secs}");
         }
     }
 

@@ -244,7 +244,7 @@ impl Conductor {
     fn close(&mut self, now: SimTime) -> Result<(), Halt> {
         self.tick_frame.u64(self.membership.len() as u64);
         for change in &self.membership {
-            self.tick_frame.u8(change.kind as u8);
+            self.tick_frame.u8(change.kind.as_byte());
             self.tick_frame.str(change.path.as_str());
             self.tick_frame.time(change.time);
         }

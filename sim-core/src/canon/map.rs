@@ -36,9 +36,9 @@ enum Integer {
 }
 
 impl<'a> MapWriter<'a> {
+    /// `out` ends with the opening brace.
     #[inline]
     pub(super) fn new(out: &'a mut Vec<u8>, depth: u8) -> Self {
-        out.push(b'{');
         Self { out, depth, previous: None, text: 0..0 }
     }
 

@@ -36,6 +36,8 @@ mod error;
 mod map;
 mod number;
 mod serializer;
+#[cfg(test)]
+mod tests;
 
 pub use error::{CanonError, CanonErrorKind};
 pub use number::{write_f32, write_f64};
