@@ -1,1 +1,70 @@
-//! (written next)
+//! Deterministic simulation as Bevy plugins: co-simulation and agent-based models in one world, on one clock, under one
+//! fingerprint. Same seed, same scenario, same run, bit for bit.
+//!
+//! # Getting started
+//!
+//! Write participants, put them together to actors, add the plugins, run:
+//!
+//! ```
+//! use bevy::prelude::*;
+//! use chaconne::prelude::*;
+//!
+//! struct Counter(u64);
+//! impl Participant for Counter {
+//!     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+//!         self.0 += 1;
+//!         ctx.publish("count", &self.0)?;
+//!         ctx.after(SimDuration::from_millis(100))
+//!     }
+//! }
+//!
+//! let mut app = App::new();
+//! app.add_plugins((MinimalPlugins, ChaconnePlugins.set(ConductorPlugin { seed: 42, ..default() })))
+//!     .mirror::<u64>("count")
+//!     .add_actor(Actor::of("counter", Counter(0)));
+//! let report = app.run_headless(SimTime::from_secs(10));
+//! assert_eq!((report.ticks, report.signals), (100, 100));
+//! let count = app.world_mut().query::<&Signal<u64>>().single(app.world()).unwrap();
+//! assert_eq!(**count, 100);
+//! ```
+//!
+//! # Where to find what
+//!
+//! | topic | module |
+//! |---|---|
+//! | time, paths, keys, canonical JSON, fingerprints, random streams, math, grids | [`sim_core`] |
+//! | the participant contract | [`sim_core::participant`], [`sim_core::context`] |
+//! | actors, hosts, monitors, mirrors, populations, running | [`conductor`] |
+//! | roads, control laws, vehicles (feature `traffic`) | `traffic` |
+
+pub use chaconne_conductor as conductor;
+pub use chaconne_sim_core as sim_core;
+#[cfg(feature = "traffic")]
+pub use chaconne_traffic as traffic;
+
+use bevy_app::{PluginGroup, PluginGroupBuilder};
+
+/// What a simulation program needs by name.
+pub mod prelude {
+    pub use chaconne_conductor::{
+        Actor, Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, Mirroring, Monitor, NextDue, Population,
+        PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, RunEnded, RunReport, RunStatus,
+        Signal, StepCounters, Tick,
+    };
+    pub use chaconne_sim_core::{
+        ActorPath, AgentId, DetRng, Fingerprint, Key, KeyExpr, Latest, Participant, SimDuration, SimTime, StateWriter,
+        StepCtx, StepError, StepResult, Subscription,
+    };
+
+    pub use crate::ChaconnePlugins;
+}
+
+/// The headless CPU suite as a group: today the conductor. Plugins of the group are configured by `.set(…)` and left out
+/// by `.disable::<…>()`.
+pub struct ChaconnePlugins;
+
+impl PluginGroup for ChaconnePlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>().add(chaconne_conductor::ConductorPlugin::default())
+    }
+}

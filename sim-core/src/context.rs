@@ -131,14 +131,28 @@ impl<'a> StepCtx<'a> {
     /// # Errors
     /// As [`latest`](Self::latest).
     pub fn latest_all<T: SignalValue>(&self, key: &str) -> Result<Vec<(Key, Latest<T>)>, ReadError> {
-        let held = self.port.held(key, &self.names)?.ok_or_else(|| self.not_subscribed(key))?;
-        held.iter()
-            .map(|held| {
-                let name = self.names.get(held.output);
-                let value = decode(name.0, &held.payload)?;
-                Ok((name.0.clone(), Latest { value, time: held.time, is_new: self.port.is_new(held) }))
+        let held = self.latest_payloads(key)?;
+        held.into_iter()
+            .map(|(key, held)| {
+                let value = decode(&key, &held.value)?;
+                Ok((key, Latest { value, time: held.time, is_new: held.is_new }))
             })
             .collect()
+    }
+
+    /// As [`latest_all`](Self::latest_all), without reading the values.
+    ///
+    /// # Errors
+    /// When no `latest` subscription matches.
+    pub fn latest_payloads(&self, key: &str) -> Result<Vec<(Key, Latest<Payload>)>, ReadError> {
+        let held = self.port.held(key, &self.names)?.ok_or_else(|| self.not_subscribed(key))?;
+        Ok(held
+            .iter()
+            .map(|held| {
+                let latest = Latest { value: held.payload.clone(), time: held.time, is_new: self.port.is_new(held) };
+                (self.names.get(held.output).0.clone(), latest)
+            })
+            .collect())
     }
 
     #[cold]

@@ -22,5 +22,6 @@ pub use fingerprint::{Fingerprint, Frame, StateWriter};
 pub use key::{Key, KeyError, KeyExpr};
 pub use participant::Participant;
 pub use path::{ActorPath, PathError};
+pub use rng::{DetRng, StreamKey};
 pub use signal::{Delivery, Payload, SignalValue, Subscription};
 pub use time::{SimDuration, SimTime, TimeError};

@@ -282,7 +282,17 @@ impl Port {
                 })
             })
             .collect::<Result<_, KeyError>>()?;
-        Ok(Self { run, path, actor, leaf: u32::MAX, steps: 0, inputs, outputs: SmallVec::new(), declared: 0, held: Vec::new() })
+        Ok(Self {
+            run,
+            path,
+            actor,
+            leaf: u32::MAX,
+            steps: 0,
+            inputs,
+            outputs: SmallVec::new(),
+            declared: 0,
+            held: Vec::new(),
+        })
     }
 
     /// Tells the port the leaf's slot in the conductor's registry.

@@ -1,10 +1,17 @@
 use chaconne_conductor::{Actor, Conductor, ConductorConfig};
 use chaconne_sim_core::{context::StepCtx, error::StepResult, participant::Participant, signal::Subscription, time::*};
-struct P { from: String, v: f64 }
+struct P {
+    from: String,
+    v: f64,
+}
 impl Participant for P {
-    fn subscriptions(&self) -> Vec<Subscription> { vec![Subscription::every(self.from.clone())] }
+    fn subscriptions(&self) -> Vec<Subscription> {
+        vec![Subscription::every(self.from.clone())]
+    }
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
-        for s in ctx.inbox() { self.v = s.decode::<f64>()?; }
+        for s in ctx.inbox() {
+            self.v = s.decode::<f64>()?;
+        }
         self.v += 1.0;
         ctx.publish("value", &self.v)?;
         ctx.after(SimDuration::from_millis(10))

@@ -109,8 +109,8 @@ impl Actor {
 
     /// Flattens the tree: checked paths, leaves depth first.
     pub(crate) fn flatten(self) -> Result<FlatActor, RegistrationError> {
-        let path = ActorPath::new(&self.path)
-            .map_err(|source| RegistrationError::Path { path: self.path.clone(), source })?;
+        let path =
+            ActorPath::new(&self.path).map_err(|source| RegistrationError::Path { path: self.path.clone(), source })?;
         if let Some(child) = self.stray {
             return Err(RegistrationError::NotAGroup { path, child });
         }

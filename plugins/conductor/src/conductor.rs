@@ -22,7 +22,7 @@ use std::sync::Arc;
 use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
 use chaconne_sim_core::key::Key;
 use chaconne_sim_core::path::{ActorPath, is_segment};
-use chaconne_sim_core::port::{OutputInfo, Port, RunIdentity};
+use chaconne_sim_core::port::{OutputId, OutputInfo, Port, RunIdentity};
 use chaconne_sim_core::time::SimTime;
 
 use crate::agenda::Agenda;
@@ -71,6 +71,8 @@ pub struct Conductor {
     /// Counts changes of membership, for mirrors.
     pub(crate) generation: u64,
     pub(crate) generation_at_last_instant: u64,
+    /// Outputs that came into use, until a mirror takes note of them.
+    pub(crate) unmirrored: Vec<OutputId>,
     /// Outputs that the host has not been told of.
     pub(crate) declared: Vec<(u32, OutputInfo)>,
     pub(crate) now: Option<SimTime>,
@@ -96,11 +98,16 @@ impl Conductor {
         if !is_segment(&config.world) {
             return Err(RegistrationError::World { world: config.world });
         }
+        Ok(Self::nameless(config))
+    }
+
+    /// As [`new`](Self::new), for a name that is known to be a segment.
+    pub(crate) fn nameless(config: ConductorConfig) -> Self {
         let threads = match config.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        Ok(Self {
+        Self {
             world_hash: fingerprint::world_start(&config.world, config.seed),
             run: Arc::new(RunIdentity { world: config.world, seed: config.seed, typed: config.typed }),
             registry: Registry::default(),
@@ -113,6 +120,7 @@ impl Conductor {
             membership: Vec::new(),
             generation: 0,
             generation_at_last_instant: 0,
+            unmirrored: Vec::new(),
             declared: Vec::new(),
             now: None,
             ticks: 0,
@@ -123,7 +131,7 @@ impl Conductor {
             tick_frame: Frame::new(),
             request: StepRequest::default(),
             replies: Vec::new(),
-        })
+        }
     }
 
     /// Adds an actor, before the first instant. The order of adding is the world's order.
@@ -141,7 +149,8 @@ impl Conductor {
         }
         let (paths, participants): (Vec<ActorPath>, Vec<_>) = flat.leaves.into_iter().unzip();
         let subscriptions: Vec<_> = participants.iter().map(|participant| participant.subscriptions()).collect();
-        let joining = Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
+        let joining =
+            Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
         // Everything that can be refused is refused before anything changes.
         self.registry.check(&joining)?;
         let mut ports = Vec::with_capacity(paths.len());
@@ -258,15 +267,21 @@ impl Conductor {
         Some((sample.time, sample.payload.decode().ok()?))
     }
 
-    pub(crate) fn newest(&self, key: &Key) -> Option<&Sample> {
-        self.routing
-            .under(key)
-            .filter_map(|(id, output)| Some((id, output.newest.as_ref()?)))
-            .max_by(|(a, x), (b, y)| {
-                let path = |leaf: u32| &self.registry.path[leaf as usize];
-                (x.time, path(a.leaf), x.seq).cmp(&(y.time, path(b.leaf), y.seq))
-            })
-            .map(|(_, sample)| sample)
+    fn newest(&self, key: &Key) -> Option<&Sample> {
+        Some(self.newest_of(self.routing.under(key).map(|(id, _)| id))?.1)
+    }
+
+    /// The newest sample among some outputs.
+    pub(crate) fn newest_of(&self, outputs: impl Iterator<Item = OutputId>) -> Option<(OutputId, &Sample)> {
+        let path = |leaf: u32| &self.registry.path[leaf as usize];
+        outputs
+            .filter_map(|id| Some((id, self.routing.outputs_of(id.leaf).get(id.index as usize)?.newest.as_ref()?)))
+            .max_by(|(a, x), (b, y)| (x.time, path(a.leaf), x.seq).cmp(&(y.time, path(b.leaf), y.seq)))
+    }
+
+    /// The place of an actor's first leaf in the world's order.
+    pub(crate) fn order_of(&self, actor: u32) -> u64 {
+        self.registry.entry(actor).map_or(u64::MAX, |entry| self.registry.order[entry.first_leaf as usize])
     }
 
     /// The report of the run so far, without wall times.
@@ -285,7 +300,7 @@ impl Conductor {
         }
     }
 
-    /// Tells the monitors that the run is over.
+    /// Tells the monitors that the run is over. For those who drive a conductor themselves: nothing else marks the end.
     pub fn end(&mut self, report: &RunReport) {
         for monitor in &mut self.monitors {
             monitor.ended(report);

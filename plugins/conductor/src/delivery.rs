@@ -30,7 +30,6 @@ pub(crate) struct Inboxes {
     nodes: Vec<NodeEntry>,
     free: u32,
     lists: Vec<List>,
-    waiting: usize,
 }
 
 impl Inboxes {
@@ -43,11 +42,6 @@ impl Inboxes {
         if self.lists.len() < leaves as usize {
             self.lists.resize(leaves as usize, EMPTY);
         }
-    }
-
-    /// Number of items that wait.
-    pub(crate) fn len(&self) -> usize {
-        self.waiting
     }
 
     /// Appends an item to the inbox of `leaf`.
@@ -70,7 +64,6 @@ impl Inboxes {
             self.nodes[list.tail as usize].next = node;
         }
         list.tail = node;
-        self.waiting += 1;
         Waiting { node, epoch: list.epoch }
     }
 
@@ -103,10 +96,8 @@ impl Inboxes {
             if entry.item.time >= now && !matches!(entry.item.content, Content::Withdrawn) {
                 break;
             }
-            let item = Inbound {
-                content: std::mem::replace(&mut entry.item.content, Content::Withdrawn),
-                ..entry.item
-            };
+            let item =
+                Inbound { content: std::mem::replace(&mut entry.item.content, Content::Withdrawn), ..entry.item };
             if let Some(previous) = out[from..].last() {
                 sorted &= before(previous, &item, paths);
             }
@@ -115,7 +106,6 @@ impl Inboxes {
             entry.next = self.free;
             self.free = node;
             node = next;
-            self.waiting -= 1;
         }
         list.head = node;
         if node == NONE {
@@ -144,8 +134,6 @@ fn order(a: &Inbound, b: &Inbound, paths: &[ActorPath]) -> std::cmp::Ordering {
     let path = |item: &Inbound| paths.get(item.output.leaf as usize);
     a.time
         .cmp(&b.time)
-        .then_with(|| {
-            if a.output.leaf == b.output.leaf { std::cmp::Ordering::Equal } else { path(a).cmp(&path(b)) }
-        })
+        .then_with(|| if a.output.leaf == b.output.leaf { std::cmp::Ordering::Equal } else { path(a).cmp(&path(b)) })
         .then_with(|| a.seq.cmp(&b.seq))
 }

@@ -145,10 +145,9 @@ impl fmt::Display for Halt {
         match &self.cause {
             HaltCause::Error(error) => write!(f, "failed: {error}")?,
             HaltCause::Panic(text) => write!(f, "panicked: {text}")?,
-            HaltCause::NotAdvancing { next_due } => write!(
-                f,
-                "is not advancing: it returned {next_due} s as its next due time, which must lie after now"
-            )?,
+            HaltCause::NotAdvancing { next_due } => {
+                write!(f, "is not advancing: it returned {next_due} s as its next due time, which must lie after now")?
+            }
             HaltCause::Registration(errors) => f.write_str(&errors.join("; "))?,
             HaltCause::Monitor(text) | HaltCause::Mirror(text) => f.write_str(text)?,
         }

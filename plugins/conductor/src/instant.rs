@@ -7,7 +7,7 @@
 
 use chaconne_sim_core::fingerprint::{self, MembershipKind};
 use chaconne_sim_core::path::ActorPath;
-use chaconne_sim_core::port::{Content, Inbound, OutputInfo, Reach};
+use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published, Reach};
 use chaconne_sim_core::time::SimTime;
 
 use crate::conductor::Conductor;
@@ -99,7 +99,7 @@ impl Conductor {
                     for (output, index) in routing.withdraw(leaf).into_iter().zip(0..) {
                         for route in output.routes.iter().filter(|route| route.reach.latest) {
                             let item = Inbound {
-                                output: chaconne_sim_core::port::OutputId { leaf, index },
+                                output: OutputId { leaf, index },
                                 reach: Reach { every: false, latest: true },
                                 time: now,
                                 seq: u64::MAX,
@@ -204,18 +204,20 @@ impl Conductor {
     fn declare(&mut self, part: &mut ReplyPart, requests: &[LeafStep]) {
         for (index, key) in part.declared.drain(..) {
             let leaf = requests[index as usize].leaf;
-            let later = self.registry.entry(self.registry.actor[leaf as usize]).map_or(0..0, |entry| {
-                leaf + 1..entry.first_leaf + entry.leaves
-            });
+            let later = self
+                .registry
+                .entry(self.registry.actor[leaf as usize])
+                .map_or(0..0, |entry| leaf + 1..entry.first_leaf + entry.leaves);
             let publisher = self.registry.path[leaf as usize].clone();
             self.declared.push((leaf, OutputInfo { key: key.clone(), publisher }));
-            self.routing.declare(leaf, key, later);
+            let id = self.routing.declare(leaf, key, later);
+            self.unmirrored.push(id);
         }
     }
 
     /// Delivers one signal to the inboxes of its receivers.
     #[inline]
-    fn route(&mut self, now: SimTime, leaf: u32, seq: u64, signal: &mut chaconne_sim_core::port::Published) {
+    fn route(&mut self, now: SimTime, leaf: u32, seq: u64, signal: &mut Published) {
         let Self { routing, inboxes, registry, .. } = self;
         let output = routing.output(leaf, signal.output);
         for route in &mut output.routes {
@@ -225,7 +227,7 @@ impl Conductor {
                 continue;
             }
             let item = Inbound {
-                output: chaconne_sim_core::port::OutputId { leaf, index: signal.output },
+                output: OutputId { leaf, index: signal.output },
                 reach: route.reach,
                 time: now,
                 seq,

@@ -115,9 +115,11 @@ impl Registry {
 
     /// Actors in the world, by slot.
     pub(crate) fn actors(&self) -> impl Iterator<Item = (ActorId, &ActorEntry)> {
-        self.actors.iter().zip(&self.generations).zip(0..).filter_map(|((entry, &generation), slot)| {
-            Some((ActorId { slot, generation }, entry.as_ref()?))
-        })
+        self.actors
+            .iter()
+            .zip(&self.generations)
+            .zip(0..)
+            .filter_map(|((entry, &generation), slot)| Some((ActorId { slot, generation }, entry.as_ref()?)))
     }
 
     /// The actor in a slot.
@@ -376,19 +378,14 @@ mod tests {
     fn two_things_with_one_path_are_refused_with_both_named() {
         let mut registry = Registry::default();
         join(&mut registry, "ego", &["controller", "camera"]);
-        let clash = Joining {
-            path: path("ego/camera"),
-            groups: Vec::new(),
-            leaves: vec![path("ego/camera")],
-            heavy: false,
-        };
+        let clash =
+            Joining { path: path("ego/camera"), groups: Vec::new(), leaves: vec![path("ego/camera")], heavy: false };
         let error = registry.join(clash, SimTime::ZERO).unwrap_err().to_string();
         assert!(error.contains("`ego/camera`") && error.contains("actor `ego`"), "{error}");
         let twins =
             Joining { path: path("x"), groups: Vec::new(), leaves: vec![path("x/a"), path("x/a")], heavy: false };
         assert!(matches!(registry.join(twins, SimTime::ZERO), Err(RegistrationError::Duplicate { .. })));
-        let orphan =
-            Joining { path: path("none/a"), groups: Vec::new(), leaves: vec![path("none/a")], heavy: false };
+        let orphan = Joining { path: path("none/a"), groups: Vec::new(), leaves: vec![path("none/a")], heavy: false };
         assert!(matches!(registry.join(orphan, SimTime::ZERO), Err(RegistrationError::NoParent { .. })));
         assert_eq!(registry.live_leaves(), 2);
     }

@@ -97,8 +97,7 @@ impl HostedActor {
             inbox,
             names,
         };
-        let output =
-            StepOutput { frame: &mut part.frame, published: &mut part.published, state: &mut scratch.state };
+        let output = StepOutput { frame: &mut part.frame, published: &mut part.published, state: &mut scratch.state };
         // What a panicking participant leaves behind is not looked at again: the run halts.
         let stepped = catch_unwind(AssertUnwindSafe(|| port.step(&mut **participant, input, output)))
             .map_err(|panic| HaltCause::Panic(panic_text(&*panic)))?

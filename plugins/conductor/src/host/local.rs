@@ -26,16 +26,9 @@ pub(crate) struct LocalHost {
 
 impl LocalHost {
     pub(crate) fn new(threads: usize) -> Self {
-        let workers = (threads > 1).then(|| {
-            TaskPoolBuilder::new().num_threads(threads - 1).thread_name("conductor".to_string()).build()
-        });
-        Self {
-            actors: Vec::new(),
-            outputs: OutputTable::default(),
-            workers,
-            request: None,
-            scratch: Vec::new(),
-        }
+        let workers = (threads > 1)
+            .then(|| TaskPoolBuilder::new().num_threads(threads - 1).thread_name("conductor".to_string()).build());
+        Self { actors: Vec::new(), outputs: OutputTable::default(), workers, request: None, scratch: Vec::new() }
     }
 
     /// Takes in what the request says of outputs.
@@ -66,10 +59,8 @@ impl LocalHost {
             .iter()
             .zip(parts.iter_mut().zip(scratch.iter_mut()))
             .map(|(range, (part, scratch))| {
-                let taken = request.actors[range.clone()]
-                    .iter()
-                    .map(|step| actors[step.actor as usize].take())
-                    .collect();
+                let taken =
+                    request.actors[range.clone()].iter().map(|step| actors[step.actor as usize].take()).collect();
                 Job { range: range.clone(), taken, part, scratch }
             })
             .collect();

@@ -1,0 +1,353 @@
+//! Mirrors: the world's actors as entities, for Bevy systems, inspectors and renderers.
+//!
+//! The conductor's tables are the truth. Entities follow them once per frame, changed rows only; nothing is ever read
+//! back from them but two wishes: despawning the mirror of an actor asks for the actor to leave, and reparenting one halts
+//! the run, because the world's order cannot follow it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use bevy_ecs::hierarchy::ChildOf;
+use bevy_ecs::lifecycle::{Insert, Remove};
+use bevy_ecs::name::Name;
+use bevy_ecs::observer::On;
+use bevy_ecs::prelude::{Component, Entity, Query, ResMut, Resource, With, World};
+use chaconne_sim_core::key::Key;
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::port::OutputId;
+use chaconne_sim_core::signal::SignalValue;
+use chaconne_sim_core::time::SimTime;
+use smallvec::{SmallVec, smallvec};
+
+use crate::conductor::Conductor;
+use crate::registry::PathEntry;
+
+/// What of the world is mirrored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mirroring {
+    /// Every actor, group and participant.
+    #[default]
+    All,
+    /// Actors only, without the parts of composites.
+    Actors,
+    /// Nothing.
+    Off,
+}
+
+/// Marks an entity that mirrors a part of the world. Beside it stand `Name`, [`ActorPath`] and, on those under another,
+/// `ChildOf`.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mirror {
+    /// What it mirrors.
+    pub kind: MirrorKind,
+}
+
+/// What a mirror stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MirrorKind {
+    /// An actor; it may be a participant itself.
+    Actor,
+    /// A group inside an actor.
+    Group,
+    /// A participant inside an actor.
+    Participant,
+}
+
+/// When the mirrored participant is due next ([`SimTime::MAX`]: never again).
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextDue(pub SimTime);
+
+/// How often the mirrored participant has stepped, and what it has published.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepCounters {
+    /// Steps.
+    pub steps: u64,
+    /// Signals.
+    pub signals: u64,
+}
+
+/// The newest value of a signal, on the mirror of the actor under whose path it was published. Dereferences to the value.
+#[derive(Component, Clone, Debug, PartialEq)]
+pub struct Signal<T: Send + Sync + 'static> {
+    /// When it was published.
+    pub time: SimTime,
+    /// The value.
+    pub value: T,
+}
+
+impl<T: Send + Sync + 'static> Deref for Signal<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// What happened to mirrors since the last advance.
+#[derive(Resource, Default)]
+pub(crate) struct MirrorChanges {
+    removed: Vec<(ActorPath, Entity)>,
+    moved: Vec<Entity>,
+}
+
+pub(crate) fn watch_removal(removed: On<Remove, Mirror>, paths: Query<&ActorPath>, mut changes: ResMut<MirrorChanges>) {
+    if let Ok(path) = paths.get(removed.entity) {
+        changes.removed.push((path.clone(), removed.entity));
+    }
+}
+
+pub(crate) fn watch_hierarchy(
+    inserted: On<Insert, ChildOf>,
+    mirrors: Query<(), With<Mirror>>,
+    mut changes: ResMut<MirrorChanges>,
+) {
+    if mirrors.contains(inserted.entity) {
+        changes.moved.push(inserted.entity);
+    }
+}
+
+pub(crate) fn watch_orphans(
+    removed: On<Remove, ChildOf>,
+    mirrors: Query<(), With<Mirror>>,
+    mut changes: ResMut<MirrorChanges>,
+) {
+    if mirrors.contains(removed.entity) {
+        changes.moved.push(removed.entity);
+    }
+}
+
+/// The mirror entities, and how far they follow.
+#[derive(Default)]
+pub(crate) struct Mirrors {
+    entities: BTreeMap<ActorPath, Entity>,
+    /// By leaf slot: the entity, and the steps that it shows.
+    leaves: Vec<Option<(Entity, u64)>>,
+    generation: u64,
+}
+
+impl Mirrors {
+    /// Turns changes of mirrors into requests to leave.
+    ///
+    /// # Errors
+    /// A path and a sentence, when a change cannot be followed.
+    pub(crate) fn requests(
+        &mut self,
+        changes: MirrorChanges,
+        world: &World,
+        conductor: &mut Conductor,
+    ) -> Result<(), (Option<ActorPath>, String)> {
+        let mut gone = BTreeSet::new();
+        for (path, entity) in changes.removed {
+            // Those that the mirrors despawn themselves are no longer in the table.
+            if self.entities.get(&path) == Some(&entity) {
+                self.entities.remove(&path);
+                gone.insert(path);
+            }
+        }
+        let mut leaving = Vec::new();
+        for path in &gone {
+            match conductor.registry.find(path) {
+                Some(PathEntry::Actor(slot)) => leaving.push((conductor.order_of(slot), path)),
+                // A part goes with its actor, when that goes too.
+                Some(entry) => {
+                    let actor = conductor.registry.entry(entry.actor()).map(|entry| entry.path.clone());
+                    if !actor.as_ref().is_some_and(|actor| gone.contains(actor)) {
+                        let text = format!(
+                            "is a part of an actor, and its mirror was despawned alone; despawn the mirror of {}, and the actor leaves as a whole",
+                            actor.map_or_else(|| "its actor".to_string(), |actor| format!("`{actor}`")),
+                        );
+                        return Err((Some(path.clone()), text));
+                    }
+                }
+                None => {}
+            }
+        }
+        leaving.sort();
+        for (_, path) in leaving {
+            // The path was found in the registry just before.
+            let _ = conductor.leave(path);
+        }
+        for entity in changes.moved {
+            let Ok(mirror) = world.get_entity(entity) else { continue };
+            let Some(path) = mirror.get::<ActorPath>() else { continue };
+            if self.entities.get(path) != Some(&entity) {
+                continue;
+            }
+            let expected = path.parent().and_then(|parent| self.entities.get(&parent).copied());
+            if mirror.get::<ChildOf>().map(ChildOf::parent) != expected {
+                let text = "was given another parent entity; the world's order cannot follow that: put an entity of your \
+                            own beside the mirror instead";
+                return Err((Some(path.clone()), text.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the entities up to the conductor's tables.
+    pub(crate) fn follow(
+        &mut self,
+        mirroring: Mirroring,
+        conductor: &mut Conductor,
+        specs: &mut [Box<dyn MirrorSpec>],
+        world: &mut World,
+    ) {
+        if mirroring == Mirroring::Off {
+            conductor.unmirrored.clear();
+            return;
+        }
+        if self.generation != conductor.generation {
+            self.generation = conductor.generation;
+            self.follow_membership(mirroring, conductor, world);
+        }
+        let registry = &conductor.registry;
+        for (slot, mirrored) in self.leaves.iter_mut().enumerate() {
+            let Some((entity, shown)) = mirrored else { continue };
+            if *shown == registry.steps[slot] {
+                continue;
+            }
+            *shown = registry.steps[slot];
+            let Ok(mut mirror) = world.get_entity_mut(*entity) else { continue };
+            if let Some(mut due) = mirror.get_mut::<NextDue>() {
+                due.0 = registry.next_due[slot];
+            }
+            if let Some(mut counters) = mirror.get_mut::<StepCounters>() {
+                *counters = StepCounters { steps: registry.steps[slot], signals: registry.seq[slot] };
+            }
+        }
+        for id in conductor.unmirrored.drain(..) {
+            let Some(output) = conductor.routing.outputs_of(id.leaf).get(id.index as usize) else { continue };
+            for spec in specs.iter_mut() {
+                spec.declare(id, &output.key, &self.entities);
+            }
+        }
+        for spec in specs {
+            spec.follow(conductor, world);
+        }
+    }
+
+    fn follow_membership(&mut self, mirroring: Mirroring, conductor: &Conductor, world: &mut World) {
+        let registry = &conductor.registry;
+        let mut present = BTreeSet::new();
+        // In the world's order, so that parents come before those under them.
+        let mut actors: Vec<_> = registry.actors().collect();
+        actors.sort_by_key(|(_, actor)| registry.order[actor.first_leaf as usize]);
+        self.leaves.clear();
+        self.leaves.resize(registry.leaf_slots() as usize, None);
+        for (_, actor) in actors {
+            let alone = actor.leaves == 1 && registry.path[actor.first_leaf as usize] == actor.path;
+            let entity = self.entity(&actor.path, MirrorKind::Actor, world);
+            present.insert(actor.path.clone());
+            if alone {
+                self.show(entity, actor.first_leaf, registry.next_due[actor.first_leaf as usize], world);
+            } else if mirroring == Mirroring::All {
+                for group in &actor.groups {
+                    self.entity(group, MirrorKind::Group, world);
+                    present.insert(group.clone());
+                }
+                for leaf in actor.leaf_slots() {
+                    let path = &registry.path[leaf as usize];
+                    let entity = self.entity(path, MirrorKind::Participant, world);
+                    present.insert(path.clone());
+                    self.show(entity, leaf, registry.next_due[leaf as usize], world);
+                }
+            }
+        }
+        let gone: Vec<ActorPath> = self.entities.keys().filter(|path| !present.contains(*path)).cloned().collect();
+        for path in gone {
+            if let Some(entity) = self.entities.remove(&path) {
+                let _ = world.try_despawn(entity);
+            }
+        }
+    }
+
+    /// The mirror of a path, spawned when there is none.
+    fn entity(&mut self, path: &ActorPath, kind: MirrorKind, world: &mut World) -> Entity {
+        if let Some(&entity) = self.entities.get(path) {
+            return entity;
+        }
+        let mirror = (Name::new(path.name().to_string()), path.clone(), Mirror { kind });
+        let parent = path.parent().and_then(|parent| self.entities.get(&parent).copied());
+        let entity = match parent {
+            Some(parent) => world.spawn((mirror, ChildOf(parent))).id(),
+            None => world.spawn(mirror).id(),
+        };
+        self.entities.insert(path.clone(), entity);
+        entity
+    }
+
+    fn show(&mut self, entity: Entity, leaf: u32, next_due: SimTime, world: &mut World) {
+        if let Ok(mut mirror) = world.get_entity_mut(entity) {
+            if !mirror.contains::<NextDue>() {
+                mirror.insert((NextDue(next_due), StepCounters::default()));
+            }
+        }
+        self.leaves[leaf as usize] = Some((entity, u64::MAX));
+    }
+}
+
+/// A signal to be kept on mirrors, whatever its type.
+pub(crate) trait MirrorSpec: Send {
+    /// Takes note of an output, if it is one of the signal's.
+    fn declare(&mut self, id: OutputId, key: &Key, entities: &BTreeMap<ActorPath, Entity>);
+
+    /// Copies newer values to the mirrors.
+    fn follow(&mut self, conductor: &Conductor, world: &mut World);
+}
+
+/// A signal kept as [`Signal<T>`].
+pub(crate) struct SignalSpec<T> {
+    signal: String,
+    /// By key: outputs are several when several parts publish under one key.
+    rows: BTreeMap<Key, usize>,
+    shown: Vec<Row>,
+    value: std::marker::PhantomData<fn() -> T>,
+}
+
+struct Row {
+    entity: Entity,
+    outputs: SmallVec<[OutputId; 1]>,
+    newest: Option<(SimTime, OutputId, u64)>,
+}
+
+impl<T> SignalSpec<T> {
+    pub(crate) fn new(signal: &str) -> Self {
+        Self { signal: signal.to_string(), rows: BTreeMap::new(), shown: Vec::new(), value: std::marker::PhantomData }
+    }
+}
+
+impl<T: SignalValue> MirrorSpec for SignalSpec<T> {
+    fn declare(&mut self, id: OutputId, key: &Key, entities: &BTreeMap<ActorPath, Entity>) {
+        if key.signal() != Some(&self.signal) {
+            return;
+        }
+        if let Some(&row) = self.rows.get(key) {
+            self.shown[row].outputs.push(id);
+            return;
+        }
+        let path = key.actor().and_then(|path| ActorPath::new(path).ok());
+        if let Some(&entity) = path.and_then(|path| entities.get(&path)) {
+            self.rows.insert(key.clone(), self.shown.len());
+            self.shown.push(Row { entity, outputs: smallvec![id], newest: None });
+        }
+    }
+
+    fn follow(&mut self, conductor: &Conductor, world: &mut World) {
+        for row in &mut self.shown {
+            let Some((id, sample)) = conductor.newest_of(row.outputs.iter().copied()) else { continue };
+            let newest = Some((sample.time, id, sample.seq));
+            if row.newest == newest {
+                continue;
+            }
+            row.newest = newest;
+            let Ok(value) = sample.payload.decode::<T>() else { continue };
+            let Ok(mut mirror) = world.get_entity_mut(row.entity) else { continue };
+            let time = sample.time;
+            match mirror.get_mut::<Signal<T>>() {
+                Some(mut signal) => *signal = Signal { time, value },
+                None => {
+                    mirror.insert(Signal { time, value });
+                }
+            }
+        }
+    }
+}

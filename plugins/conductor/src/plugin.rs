@@ -1,0 +1,397 @@
+//! The conductor in a Bevy `App`: a plugin, the set-up of a world, and running it.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use bevy_app::{App, AppExit, MainScheduleOrder, Plugin, PluginsState, Update};
+use bevy_ecs::event::Event;
+use bevy_ecs::prelude::{IntoScheduleConfigs, Resource, SystemSet, World};
+use bevy_ecs::schedule::ScheduleLabel;
+use chaconne_sim_core::fingerprint::Fingerprint;
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::signal::SignalValue;
+use chaconne_sim_core::time::SimTime;
+
+use crate::composite::Actor;
+use crate::conductor::{Conductor, ConductorConfig};
+use crate::error::{HaltCause, RegistrationError};
+use crate::mirror::{MirrorChanges, MirrorSpec, Mirroring, Mirrors, SignalSpec, watch_hierarchy, watch_removal};
+use crate::monitor::Monitor;
+use crate::population::Population;
+use crate::run::RunReport;
+
+/// Conducts a world inside an `App`.
+///
+/// Works with `MinimalPlugins` and with `DefaultPlugins`, before or after them, and before or after the actors are added.
+/// At the end of the run (nobody is due any more, or [`end`](Self::end) is reached) it triggers [`RunEnded`] and, with
+/// [`exit_at_end`](Self::exit_at_end), sends `AppExit::Success`; after a halt `AppExit::Error`, with the reason on stderr.
+#[derive(Clone, Debug)]
+pub struct ConductorPlugin {
+    /// The world's name: the second segment of every key.
+    pub world: String,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// The run ends before this time; instants at it are not stepped. `None`: when nobody is due any more.
+    pub end: Option<SimTime>,
+    /// Threads that work at an instant, the caller included; zero means as many as there are cores. Changes no result.
+    pub threads: usize,
+    /// Hands values over as they are where types agree; see [`ConductorConfig::typed`]. Changes no result.
+    pub typed: bool,
+    /// Wall time per `App::update` after which the conductor lets the rest of the schedules run. Changes no result.
+    pub slice: Duration,
+    /// Whether the end of the run, or a halt, ends the `App`. Set it to `false` where a window should stay open.
+    pub exit_at_end: bool,
+    /// What of the world is mirrored as entities. Changes no result.
+    pub mirrors: Mirroring,
+}
+
+impl Default for ConductorPlugin {
+    fn default() -> Self {
+        let ConductorConfig { world, seed, threads, typed } = ConductorConfig::default();
+        Self {
+            world,
+            seed,
+            end: None,
+            threads,
+            typed,
+            slice: Duration::from_millis(8),
+            exit_at_end: true,
+            mirrors: Mirroring::default(),
+        }
+    }
+}
+
+impl Plugin for ConductorPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<MirrorChanges>();
+        let world = app.world_mut();
+        driver_of(world).settings = Some(self.clone());
+        let status = RunStatus::new(self);
+        world.insert_resource(status);
+        app.init_schedule(Conduct).configure_sets(
+            Conduct,
+            (ConductorSystems::Advance, ConductorSystems::Mirror, ConductorSystems::End).chain(),
+        );
+        app.add_systems(Conduct, advance.in_set(ConductorSystems::Advance))
+            .add_systems(Conduct, mirror.in_set(ConductorSystems::Mirror))
+            .add_systems(Conduct, end.in_set(ConductorSystems::End))
+            .add_observer(watch_removal)
+            .add_observer(watch_hierarchy)
+            .add_observer(crate::mirror::watch_orphans);
+        app.init_resource::<MainScheduleOrder>();
+        let mut order = app.world_mut().resource_mut::<MainScheduleOrder>();
+        if order.labels.contains(&Update.intern()) {
+            order.insert_before(Update, Conduct);
+        } else {
+            order.labels.push(Conduct.intern());
+        }
+    }
+}
+
+/// The schedule in which the conductor advances, before `Update`: systems of `Update` see the last instant.
+#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Conduct;
+
+/// Sets of the [`Conduct`] schedule, in this order.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConductorSystems {
+    /// Steps as many instants as fit the slice.
+    Advance,
+    /// Brings the mirror entities up to the last instant.
+    Mirror,
+    /// Triggers [`RunEnded`] and asks for the exit, once.
+    End,
+}
+
+/// The run has ended or halted. Triggered while the `World` is still there; mirrors show the last instant.
+#[derive(Event, Clone, Debug)]
+pub struct RunEnded {
+    /// What the run did.
+    pub report: RunReport,
+}
+
+/// How far the run is; kept up to date once per frame.
+#[derive(Resource, Clone, Debug)]
+pub struct RunStatus {
+    /// The last instant.
+    pub now: Option<SimTime>,
+    /// Number of instants.
+    pub ticks: u64,
+    /// The fingerprint of the run so far.
+    pub world_hash: Fingerprint,
+    /// Whether the run has ended or halted.
+    pub ended: bool,
+}
+
+impl RunStatus {
+    fn new(plugin: &ConductorPlugin) -> Self {
+        let world_hash = chaconne_sim_core::fingerprint::world_start(&plugin.world, plugin.seed);
+        Self { now: None, ticks: 0, world_hash, ended: false }
+    }
+}
+
+/// The conductor and what is collected for it before it starts. Taken out of the `World` while it works.
+#[derive(Default)]
+pub(crate) struct Driver {
+    settings: Option<ConductorPlugin>,
+    actors: Vec<Actor>,
+    monitors: Vec<Box<dyn Monitor>>,
+    specs: Vec<Box<dyn MirrorSpec>>,
+    conductor: Option<Conductor>,
+    mirrors: Mirrors,
+    /// Stop before this time even though the run goes on: `run_headless` in pieces.
+    pause: Option<SimTime>,
+    phase: Phase,
+    wall: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Running,
+    /// The end is reached; `RunEnded` has not been triggered.
+    Ending,
+    Ended,
+}
+
+/// Holds the [`Driver`]. In a mutex, because participants need not be `Sync`; it is only ever reached by `&mut`.
+#[derive(Resource, Default)]
+struct DriverSlot(Mutex<Option<Box<Driver>>>);
+
+/// The driver, for set-up.
+fn driver_of(world: &mut World) -> &mut Driver {
+    world.init_resource::<DriverSlot>();
+    let slot = world.resource_mut::<DriverSlot>().into_inner();
+    // A poisoned lock means a panic inside a system, after which nothing is conducted any more.
+    slot.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert_default()
+}
+
+/// Works on the driver with the world at hand.
+fn with_driver<R>(world: &mut World, work: impl FnOnce(&mut Driver, &mut World) -> R) -> R {
+    let mut driver = std::mem::take(driver_of(world));
+    let result = work(&mut driver, world);
+    *driver_of(world) = driver;
+    result
+}
+
+impl Driver {
+    /// Makes the conductor out of what was collected; errors of registration halt it before its first instant.
+    fn start(&mut self, settings: &ConductorPlugin) -> &mut Conductor {
+        self.conductor.get_or_insert_with(|| {
+            let config = ConductorConfig {
+                world: settings.world.clone(),
+                seed: settings.seed,
+                threads: settings.threads,
+                typed: settings.typed,
+            };
+            let mut errors: Vec<RegistrationError> = Vec::new();
+            let mut conductor = Conductor::new(config.clone()).unwrap_or_else(|error| {
+                errors.push(error);
+                Conductor::nameless(ConductorConfig { world: ConductorConfig::default().world, ..config })
+            });
+            errors.extend(self.actors.drain(..).filter_map(|actor| conductor.add(actor).err()));
+            conductor.monitors.append(&mut self.monitors);
+            if !errors.is_empty() {
+                let errors = errors.iter().map(ToString::to_string).collect();
+                conductor.halt(None, HaltCause::Registration(errors));
+            }
+            conductor
+        })
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the wall clock bounds the slice and is reported; no result depends on it"
+)]
+fn wall_clock() -> Instant {
+    Instant::now()
+}
+
+fn advance(world: &mut World) {
+    let changes = std::mem::take(&mut *world.resource_mut::<MirrorChanges>());
+    with_driver(world, |driver, world| {
+        let Some(settings) = driver.settings.clone() else { return };
+        if driver.phase != Phase::Running {
+            return;
+        }
+        driver.start(&settings);
+        let Driver { conductor: Some(conductor), mirrors, .. } = driver else { return };
+        if let Err((path, text)) = mirrors.requests(changes, world, conductor) {
+            conductor.halt(path, HaltCause::Mirror(text));
+        }
+        let end = settings.end.unwrap_or(SimTime::MAX);
+        let stop = driver.pause.map_or(end, |pause| pause.min(end));
+        let started = wall_clock();
+        let next = loop {
+            if conductor.halted().is_some() {
+                break None;
+            }
+            match conductor.next_instant() {
+                Some(time) if time < stop => {
+                    if conductor.step_instant().is_err() {
+                        break None;
+                    }
+                }
+                next => break next,
+            }
+            if started.elapsed() >= settings.slice {
+                break conductor.next_instant();
+            }
+        };
+        driver.wall += started.elapsed();
+        if conductor.halted().is_some() || next.is_none_or(|time| time >= end) {
+            driver.phase = Phase::Ending;
+        }
+        let status = RunStatus {
+            now: conductor.now(),
+            ticks: conductor.ticks(),
+            world_hash: conductor.world_hash(),
+            ended: driver.phase != Phase::Running,
+        };
+        world.insert_resource(status);
+    });
+}
+
+fn mirror(world: &mut World) {
+    with_driver(world, |driver, world| {
+        let (Some(settings), Some(conductor)) = (&driver.settings, &mut driver.conductor) else { return };
+        driver.mirrors.follow(settings.mirrors, conductor, &mut driver.specs, world);
+    });
+}
+
+fn end(world: &mut World) {
+    let ended = with_driver(world, |driver, _| {
+        if driver.phase != Phase::Ending {
+            return None;
+        }
+        driver.phase = Phase::Ended;
+        let report = driver.report();
+        if let Some(conductor) = &mut driver.conductor {
+            conductor.end(&report);
+        }
+        let exit = driver.settings.as_ref().is_some_and(|settings| settings.exit_at_end);
+        Some((report, exit))
+    });
+    let Some((report, exit)) = ended else { return };
+    if let Some(halt) = &report.halt {
+        tell(&format!("the run halted: {halt}"));
+    }
+    let complete = report.is_complete();
+    world.trigger(RunEnded { report });
+    if exit {
+        world.write_message(if complete { AppExit::Success } else { AppExit::error() });
+    }
+}
+
+/// A halt must reach whoever runs a program that has no log.
+#[allow(clippy::print_stderr, reason = "one sentence, when a run halts")]
+fn tell(sentence: &str) {
+    eprintln!("{sentence}");
+}
+
+impl Driver {
+    fn report(&self) -> RunReport {
+        match &self.conductor {
+            Some(conductor) => RunReport { wall: self.wall, ..conductor.report() },
+            None => {
+                let settings = self.settings.clone().unwrap_or_default();
+                let text = "ConductorPlugin is not part of this App; add it (or ChaconnePlugins)".to_string();
+                let config = ConductorConfig { seed: settings.seed, ..ConductorConfig::default() };
+                let mut conductor = Conductor::nameless(config);
+                conductor.halt(None, HaltCause::Registration(vec![text]));
+                conductor.report()
+            }
+        }
+    }
+}
+
+/// Setting up and running a world, on an `App`.
+pub trait ConductorAppExt {
+    /// Adds an actor. Errors (a taken path, a malformed key) halt the run before its first instant.
+    fn add_actor(&mut self, actor: Actor) -> &mut Self;
+
+    /// Adds a population as an actor of its own.
+    fn add_population(&mut self, population: Population) -> &mut Self;
+
+    /// Adds a monitor.
+    fn add_monitor(&mut self, monitor: impl Monitor + 'static) -> &mut Self;
+
+    /// Keeps the newest value of a signal on the mirror of its actor, as a [`Signal<T>`](crate::mirror::Signal) component.
+    /// Signals of that name that do not read as a `T` are left out.
+    fn mirror<T: SignalValue>(&mut self, signal: &str) -> &mut Self;
+
+    /// Runs every instant before `until` (or to the end of the run, if that comes first), and leaves the `App` queryable.
+    /// Does the set-up rites (`finish`, `cleanup`, `Startup`) when they have not been done; runs whole updates, so that
+    /// systems of `Update` see the world as in a windowed run. Called again, it goes on: runs in pieces equal one run.
+    fn run_headless(&mut self, until: SimTime) -> RunReport;
+
+    /// Asks for an actor, and all under its path, to leave before the next instant.
+    ///
+    /// # Errors
+    /// When no actor has this path, or it is a part of one.
+    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), crate::error::LeaveError>;
+}
+
+impl ConductorAppExt for App {
+    fn add_actor(&mut self, actor: Actor) -> &mut Self {
+        let driver = driver_of(self.world_mut());
+        match &mut driver.conductor {
+            None => driver.actors.push(actor),
+            Some(conductor) => {
+                if let Err(error) = conductor.add(actor) {
+                    conductor.halt(None, HaltCause::Registration(vec![error.to_string()]));
+                }
+            }
+        }
+        self
+    }
+
+    fn add_population(&mut self, population: Population) -> &mut Self {
+        self.add_actor(population.into())
+    }
+
+    fn add_monitor(&mut self, monitor: impl Monitor + 'static) -> &mut Self {
+        let driver = driver_of(self.world_mut());
+        match &mut driver.conductor {
+            None => driver.monitors.push(Box::new(monitor)),
+            Some(conductor) => conductor.add_monitor(monitor),
+        }
+        self
+    }
+
+    fn mirror<T: SignalValue>(&mut self, signal: &str) -> &mut Self {
+        driver_of(self.world_mut()).specs.push(Box::new(SignalSpec::<T>::new(signal)));
+        self
+    }
+
+    fn run_headless(&mut self, until: SimTime) -> RunReport {
+        if self.plugins_state() != PluginsState::Cleaned {
+            while self.plugins_state() == PluginsState::Adding {
+                bevy_tasks::tick_global_task_pools_on_main_thread();
+            }
+            self.finish();
+            self.cleanup();
+        }
+        driver_of(self.world_mut()).pause = Some(until);
+        if driver_of(self.world_mut()).settings.is_some() {
+            loop {
+                self.update();
+                let driver = driver_of(self.world_mut());
+                let next = driver.conductor.as_ref().and_then(Conductor::next_instant);
+                if driver.phase != Phase::Running || next.is_none_or(|time| time >= until) {
+                    break;
+                }
+            }
+        }
+        let driver = driver_of(self.world_mut());
+        driver.pause = None;
+        driver.report()
+    }
+
+    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), crate::error::LeaveError> {
+        let driver = driver_of(self.world_mut());
+        let unknown = || crate::error::LeaveError::Unknown { path: path.clone() };
+        driver.conductor.as_mut().ok_or_else(unknown)?.leave(path)
+    }
+}

@@ -1,0 +1,332 @@
+//! Populations: a `World` of agents that is stepped like any participant.
+//!
+//! A population is written as an ordinary Bevy plugin that adds systems to [`PopulationStartup`] and [`Tick`]. It owns its
+//! `World` and exchanges data with the rest only by signals, through [`PopulationSignals`]; several populations, each at its
+//! own cadence, may be due at one instant.
+//!
+//! ```
+//! use bevy_app::App;
+//! use bevy_ecs::prelude::*;
+//! use chaconne_conductor::population::{Population, PopulationSignals, PopulationStartup, Tick};
+//! use chaconne_sim_core::time::SimDuration;
+//!
+//! #[derive(Component)]
+//! struct Energy(u64);
+//!
+//! fn spawn(mut commands: Commands) {
+//!     commands.spawn_batch((0..100).map(Energy));
+//! }
+//! fn feed(mut agents: Query<&mut Energy>, mut signals: ResMut<PopulationSignals>) {
+//!     let mut total = 0;
+//!     for mut energy in &mut agents {
+//!         energy.0 += 1;
+//!         total += energy.0;
+//!     }
+//!     signals.publish("total", total);
+//! }
+//! fn herd(app: &mut App) {
+//!     app.add_systems(PopulationStartup, spawn).add_systems(Tick, feed);
+//! }
+//! let population = Population::new("herd", herd).every(SimDuration::from_secs(1));
+//! # let _: chaconne_conductor::Actor = population.into();
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use bevy_app::{App, Plugin, SubApp};
+use bevy_ecs::prelude::{Resource, World};
+use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor};
+use bevy_time::Time;
+use chaconne_sim_core::context::{Latest, StepCtx};
+use chaconne_sim_core::error::{PublishError, ReadError, StepError, StepResult};
+use chaconne_sim_core::key::Key;
+use chaconne_sim_core::participant::Participant;
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::rng::{Domain, StreamKey};
+use chaconne_sim_core::signal::{Delivery, Payload, SignalValue, Subscription};
+use chaconne_sim_core::time::{SimDuration, SimTime};
+
+use crate::composite::Actor;
+
+/// Runs once, at the population's first step, before its first [`Tick`].
+#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PopulationStartup;
+
+/// Runs at every step of the population, on one thread. Systems that touch the same data must be ordered (`chain`,
+/// `before`, `after`): an ambiguity halts the run and is named.
+#[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tick;
+
+/// A population, to be added to a world with `add_population`, or placed anywhere an actor or a child goes.
+pub struct Population {
+    name: String,
+    app: SubApp,
+    every: SimDuration,
+    first_due: SimTime,
+    subscriptions: Vec<Subscription>,
+}
+
+impl Population {
+    /// A population named `name` whose systems `plugin` adds (a `fn(&mut App)` will do). Ticks once per second unless
+    /// [`every`](Self::every) says otherwise.
+    pub fn new(name: impl Into<String>, plugin: impl Plugin) -> Self {
+        let mut app = App::empty();
+        app.init_resource::<PopulationSignals>().init_resource::<Time>().init_resource::<PopulationRun>();
+        app.init_schedule(PopulationStartup).init_schedule(Tick);
+        plain(&mut app, PopulationStartup);
+        plain(&mut app, Tick);
+        app.add_plugins(plugin);
+        app.finish();
+        app.cleanup();
+        Self {
+            name: name.into(),
+            app: std::mem::take(app.main_mut()),
+            every: SimDuration::from_secs(1),
+            first_due: SimTime::ZERO,
+            subscriptions: Vec::new(),
+        }
+    }
+
+    /// Sets the time between ticks.
+    pub fn every(mut self, period: SimDuration) -> Self {
+        self.every = period;
+        self
+    }
+
+    /// Sets the time of the first tick; zero unless set.
+    pub fn first_due(mut self, time: SimTime) -> Self {
+        self.first_due = time;
+        self
+    }
+
+    /// Adds a subscription; what it brings is in [`PopulationSignals`].
+    pub fn subscribe(mut self, subscription: Subscription) -> Self {
+        self.subscriptions.push(subscription);
+        self
+    }
+}
+
+/// Schedules of populations run on one thread and refuse ambiguities.
+fn plain(app: &mut App, label: impl ScheduleLabel) {
+    app.edit_schedule(label, |schedule| {
+        schedule.set_executor(SingleThreadedExecutor::new());
+        schedule.set_build_settings(ScheduleBuildSettings {
+            ambiguity_detection: LogLevel::Error,
+            ..ScheduleBuildSettings::default()
+        });
+    });
+}
+
+impl From<Population> for Actor {
+    fn from(population: Population) -> Self {
+        let Population { name, app, every, first_due, subscriptions } = population;
+        let participant = PopulationParticipant { app, every, subscriptions, started: false };
+        Self::of(name, participant).first_due(first_due).heavy()
+    }
+}
+
+impl From<Population> for PopulationParticipant {
+    fn from(population: Population) -> Self {
+        let Population { app, every, subscriptions, .. } = population;
+        Self { app, every, subscriptions, started: false }
+    }
+}
+
+/// A population as a participant: what nests one inside an actor
+/// (`Actor::new("city").child("people", PopulationParticipant::from(population))`).
+pub struct PopulationParticipant {
+    app: SubApp,
+    every: SimDuration,
+    subscriptions: Vec<Subscription>,
+    started: bool,
+}
+
+/// Where and when a tick happens. `Res<Time>` holds the same times, as Bevy's systems expect them.
+#[derive(Resource, Clone, Debug)]
+pub struct PopulationRun {
+    /// The instant.
+    pub now: SimTime,
+    /// Time since the last tick; zero at the first.
+    pub dt: SimDuration,
+    /// Counts ticks from zero.
+    pub tick: u64,
+    /// The run's seed.
+    pub seed: u64,
+    /// The population's path.
+    pub path: Option<ActorPath>,
+}
+
+impl Default for PopulationRun {
+    fn default() -> Self {
+        Self { now: SimTime::ZERO, dt: SimDuration::ZERO, tick: 0, seed: 0, path: None }
+    }
+}
+
+impl PopulationRun {
+    /// The random streams of one system at this tick, one per agent. `label` is a literal, and no two systems of a
+    /// schedule may use one label.
+    pub fn streams(&self, label: &'static str) -> StreamKey {
+        let path = self.path.as_ref().map_or("", ActorPath::as_str);
+        StreamKey::new(self.seed, Domain::System, path, label, self.now.as_nanos())
+    }
+}
+
+type Publication = Box<dyn FnOnce(&mut StepCtx<'_>) -> Result<(), PublishError> + Send + Sync>;
+
+/// What reaches a population and what it publishes.
+#[derive(Resource, Default)]
+pub struct PopulationSignals {
+    inbox: Vec<Arrived>,
+    held: BTreeMap<Cow<'static, str>, Vec<(Key, Latest<Payload>)>>,
+    outbox: Vec<Publication>,
+}
+
+/// A signal in a population's inbox.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    /// Its key.
+    pub key: Key,
+    /// Who published it.
+    pub publisher: ActorPath,
+    /// When it was published.
+    pub time: SimTime,
+    /// Its place among all that its publisher ever published.
+    pub seq: u64,
+    /// The content, not yet read.
+    pub payload: Payload,
+}
+
+impl Arrived {
+    /// The value.
+    ///
+    /// # Errors
+    /// When the text does not read as a `T`.
+    pub fn decode<T: SignalValue>(&self) -> Result<T, ReadError> {
+        read(&self.key, &self.payload)
+    }
+}
+
+fn read<T: SignalValue>(key: &Key, payload: &Payload) -> Result<T, ReadError> {
+    payload.decode().map_err(|source| ReadError::Decode {
+        key: key.to_string(),
+        type_name: std::any::type_name::<T>(),
+        source,
+    })
+}
+
+impl PopulationSignals {
+    /// The signals of `every` subscriptions since the last tick, ordered by (time, publisher path, sequence number).
+    pub fn inbox(&self) -> &[Arrived] {
+        &self.inbox
+    }
+
+    /// The held values of the `latest` subscription with this text, with their keys, ordered by key.
+    ///
+    /// # Errors
+    /// When a value does not read as a `T`.
+    pub fn latest_all<T: SignalValue>(&self, key: &str) -> Result<Vec<(Key, Latest<T>)>, ReadError> {
+        let held = self.held.get(key).map_or(&[][..], Vec::as_slice);
+        held.iter()
+            .map(|(key, held)| {
+                let value = read(key, &held.value)?;
+                Ok((key.clone(), Latest { value, time: held.time, is_new: held.is_new }))
+            })
+            .collect()
+    }
+
+    /// The newest of [`latest_all`](Self::latest_all).
+    ///
+    /// # Errors
+    /// When the value does not read as a `T`.
+    pub fn latest<T: SignalValue>(&self, key: &str) -> Result<Option<Latest<T>>, ReadError> {
+        let held = self.held.get(key).map_or(&[][..], Vec::as_slice);
+        let Some((key, newest)) = held.iter().max_by_key(|(_, held)| held.time) else { return Ok(None) };
+        Ok(Some(Latest { value: read(key, &newest.value)?, time: newest.time, is_new: newest.is_new }))
+    }
+
+    /// Publishes a value at the end of this tick; a value without canonical text halts the run.
+    pub fn publish<T: SignalValue>(&mut self, signal: impl Into<Cow<'static, str>>, value: T) {
+        let signal = signal.into();
+        self.outbox.push(Box::new(move |ctx| ctx.publish(&signal, &value)));
+    }
+}
+
+impl PopulationParticipant {
+    /// The population's own `World`.
+    pub fn world(&self) -> &World {
+        self.app.world()
+    }
+
+    /// Runs a schedule; an error in its making is final.
+    fn run(&mut self, label: impl ScheduleLabel + Clone) -> Result<(), StepError> {
+        let world = self.app.world_mut();
+        let built = world.schedule_scope(label.clone(), |world, schedule| {
+            schedule.initialize(world).map(|_| ()).map_err(|error| {
+                let text = error.to_string(schedule.graph(), world);
+                StepError::from(format!("schedule {label:?} cannot be built: {}", text.trim()))
+            })
+        });
+        built?;
+        world.run_schedule(label);
+        Ok(())
+    }
+
+    /// Hands what came since the last tick to the population's world.
+    fn receive(&mut self, ctx: &StepCtx<'_>) -> Result<(), StepError> {
+        let mut held = BTreeMap::new();
+        for subscription in &self.subscriptions {
+            if subscription.delivery() == Delivery::Latest {
+                held.insert(Cow::Owned(subscription.key().to_string()), ctx.latest_payloads(subscription.key())?);
+            }
+        }
+        let mut signals = self.app.world_mut().resource_mut::<PopulationSignals>();
+        signals.held = held;
+        signals.inbox.clear();
+        signals.inbox.extend(ctx.inbox().map(|received| Arrived {
+            key: received.key().clone(),
+            publisher: received.publisher().clone(),
+            time: received.time(),
+            seq: received.seq(),
+            payload: received.payload().clone(),
+        }));
+        Ok(())
+    }
+
+    fn keep_time(&mut self, ctx: &StepCtx<'_>) {
+        let (now, dt, started) = (ctx.now(), ctx.dt(), self.started);
+        let world = self.app.world_mut();
+        let mut run = world.resource_mut::<PopulationRun>();
+        run.tick = if started { run.tick + 1 } else { 0 };
+        (run.now, run.dt) = (now, dt);
+        if !started {
+            (run.seed, run.path) = (ctx.seed(), Some(ctx.path().clone()));
+        }
+        // Steps only move forward; a first step before time zero counts from itself.
+        let step = u64::try_from(dt.as_nanos()).unwrap_or(0);
+        world.resource_mut::<Time>().advance_by(std::time::Duration::from_nanos(step));
+    }
+}
+
+impl Participant for PopulationParticipant {
+    fn subscriptions(&self) -> Vec<Subscription> {
+        self.subscriptions.clone()
+    }
+
+    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        self.keep_time(ctx);
+        self.receive(ctx)?;
+        if !self.started {
+            self.started = true;
+            self.run(PopulationStartup)?;
+        }
+        self.run(Tick)?;
+        let world = self.app.world_mut();
+        world.clear_trackers();
+        let outbox = std::mem::take(&mut world.resource_mut::<PopulationSignals>().outbox);
+        for publication in outbox {
+            publication(ctx)?;
+        }
+        ctx.after(self.every)
+    }
+}
