@@ -167,12 +167,18 @@ impl<T, F: Fn(u32) -> T> Job for FirstWords<'_, T, F> {
 /// for the high halves; packed like this the rest needs the fewest instructions.
 #[inline(always)]
 fn blocks(key: u64, counter: impl Fn(usize) -> [u32; 4]) -> [[u64; PAIRS]; 4] {
-    let [mut c0, mut c1, mut c2, mut c3]: [[u64; PAIRS]; 4] = core::array::from_fn(|word| {
-        core::array::from_fn(|pair| u64::from(counter(pair + PAIRS)[word]) << 32 | u64::from(counter(pair)[word]))
-    });
+    // Loops rather than `array::from_fn`, which the compiler may leave as a call outside the wide registers.
+    let [mut c0, mut c1, mut c2, mut c3] = [[0; PAIRS]; 4];
+    for pair in 0..PAIRS {
+        let (low, high) = (counter(pair), counter(pair + PAIRS));
+        c0[pair] = pair_of(low[0], high[0]);
+        c1[pair] = pair_of(low[1], high[1]);
+        c2[pair] = pair_of(low[2], high[2]);
+        c3[pair] = pair_of(low[3], high[3]);
+    }
     let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
     for _ in 0..ROUNDS {
-        let (both_k0, both_k1) = (in_both_halves(k0), in_both_halves(k1));
+        let (both_k0, both_k1) = (pair_of(k0, k0), pair_of(k1, k1));
         for pair in 0..PAIRS {
             let (high0, low0) = multiply_halves(MULTIPLIERS[0], c0[pair]);
             let (high1, low1) = multiply_halves(MULTIPLIERS[1], c2[pair]);
@@ -188,8 +194,8 @@ fn blocks(key: u64, counter: impl Fn(usize) -> [u32; 4]) -> [[u64; PAIRS]; 4] {
 }
 
 #[inline(always)]
-fn in_both_halves(word: u32) -> u64 {
-    u64::from(word) << 32 | u64::from(word)
+fn pair_of(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// The high halves of the two products of a factor with either half of a pair, and their low halves.
