@@ -258,7 +258,7 @@ impl<const D: usize> Grid<D> {
         match self.boundary {
             Boundary::Bounded if high < 0.0 || low > extent => Span::EMPTY,
             Boundary::Bounded => Span::between(self.cell_along(axis, low), self.cell_along(axis, high)),
-            Boundary::Periodic if low < 0.0 && high >= extent => Span::all(count),
+            // Also when it is beyond the extent above: the last cell is then the end, and meets every beginning.
             Boundary::Periodic if low < 0.0 => {
                 Span::around(self.cell_along(axis, low + extent), self.cell_along(axis, high), count)
             }

@@ -130,6 +130,25 @@ proptest! {
     }
 }
 
+/// A difference of coordinates can round to the radius although the point lies beyond it, in the next cell.
+#[test]
+fn points_that_round_to_the_radius_are_never_missed() {
+    for boundary in [Boundary::Bounded, Boundary::Periodic] {
+        let grid = Grid::new([100.0], 10.0, boundary).expect("a small grid");
+        let point = [10.0_f64.next_down()];
+        assert_eq!(grid.distance_squared([50.0], point), 40.0 * 40.0);
+        check_cells(&grid, [50.0], 40.0, &[point]);
+        let edges = || (0..=10).map(|n| f64::from(n) * 10.0);
+        let hairs = |x: f64| [x.next_down(), x, x.next_up()];
+        let points: Vec<_> = edges().flat_map(hairs).map(|x| [x]).filter(|point| grid.contains(*point)).collect();
+        for (center, radius) in edges().flat_map(|center| edges().map(move |radius| (center, radius))) {
+            for center in hairs(center) {
+                check_cells(&grid, [center], radius, &points);
+            }
+        }
+    }
+}
+
 /// Points of an even pattern that shares no period with the cells.
 fn pattern(count: u32, extent: f64) -> Vec<[f64; 2]> {
     let at = |n: u32, step: f64| wrap(f64::from(n) * step, extent);
@@ -169,6 +188,8 @@ fn a_radius_that_does_not_divide_the_width_misses_nothing() {
     let points = pattern(400, 105.0);
     for point in &points {
         check_cells(&grid, *point, 10.0, &points);
+        // The same place of the torus, many turns away.
+        check_cells(&grid, [point[0] + 7.0 * 105.0, point[1] - 1e6 * 105.0], 10.0, &points);
     }
 }
 
