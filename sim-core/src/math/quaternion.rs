@@ -95,7 +95,7 @@ impl Quat {
     pub fn yaw(self) -> f64 {
         if self.x == 0.0 && self.y == 0.0 {
             let Self { w, z, .. } = self.with_positive_real();
-            2.0 * atan2(z, w)
+            angle::wrap(2.0 * atan2(z, w))
         } else {
             self.to_euler().yaw
         }

@@ -83,6 +83,12 @@ trait Job {
     fn run(self);
 }
 
+/// What [`StreamKey::words_for_agents`] gives on a processor without wide registers.
+#[cfg(test)]
+pub(super) fn words_on_baseline(key: u64, ids: &[u64], out: &mut [u32]) {
+    FirstWords { key, ids, out, convert: |word| word }.run();
+}
+
 fn dispatch(job: impl Job) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {

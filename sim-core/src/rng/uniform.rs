@@ -25,11 +25,13 @@ impl DetRng {
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         const WORD: u64 = 1 << 32;
-        if n <= WORD {
+        if n == 0 {
+            0
+        } else if n <= WORD {
             let mut product = u64::from(self.next_u32()) * n;
             // Only a low half below n may have to be rejected; the threshold takes a division and is computed there.
             if product % WORD < n {
-                let threshold = WORD.checked_rem(n).unwrap_or(0);
+                let threshold = WORD % n;
                 while product % WORD < threshold {
                     product = u64::from(self.next_u32()) * n;
                 }
