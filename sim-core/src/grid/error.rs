@@ -56,7 +56,11 @@ pub enum PositionError {
         value: f64,
     },
     /// A coordinate lies outside a bounded grid.
-    #[error("the {} of the position is {value}, outside the bounded grid from 0 to {extent}: keep it inside or make the grid periodic", axis_name(*axis))]
+    #[error(
+        "the {} of the position is {value}, outside the bounded grid from 0 to {extent}: keep it inside, or make the \
+         grid periodic",
+        axis_name(*axis)
+    )]
     Outside {
         /// The axis, from 0.
         axis: usize,

@@ -5,8 +5,8 @@ use super::{
     cells::{self, Cells, Span},
 };
 
-/// A box of sites with coordinates from 0 to one below `size` along each of `D` axes: the world of cellular automata and of
-/// agents that step from site to site.
+/// A box of sites with coordinates from 0 to one below `size` along each of `D` axes: the world of cellular automata
+/// and of agents that step from site to site.
 ///
 /// ```
 /// use chaconne_sim_core::grid::{Boundary, Lattice};
@@ -79,8 +79,8 @@ impl<const D: usize> Lattice<D> {
         (0..D).all(|axis| (0..self.length(axis)).contains(&site[axis]))
     }
 
-    /// The index of the site at any whole-numbered coordinates, wrapped as by [`wrap`](Self::wrap): sites are counted along
-    /// the first axis first, x + size\[0\]·(y + size\[1\]·z).
+    /// The index of the site at any whole-numbered coordinates, wrapped as by [`wrap`](Self::wrap): sites are counted
+    /// along the first axis first, x + size\[0\]·(y + size\[1\]·z).
     #[inline]
     #[must_use]
     pub fn index(&self, site: [i64; D]) -> Option<usize> {
@@ -96,7 +96,8 @@ impl<const D: usize> Lattice<D> {
     }
 
     /// The steps from one site to another along each axis: on a periodic lattice the fewest, and those that do not
-    /// cross the seam if both ways are equally long. Sites outside are wrapped first (on a bounded lattice taken as they are).
+    /// cross the seam if both ways are equally long. Sites outside are wrapped first (on a bounded lattice taken as
+    /// they are).
     #[must_use]
     pub fn offset(&self, from: [i64; D], to: [i64; D]) -> [i64; D] {
         match (self.boundary, self.wrap(from), self.wrap(to)) {
@@ -108,7 +109,8 @@ impl<const D: usize> Lattice<D> {
         }
     }
 
-    /// The sites within `radius` steps of a site along every axis (diagonals count as one step), without the site itself, each once.
+    /// The sites within `radius` steps of a site along every axis (diagonals count as one step), without the site
+    /// itself, each once.
     ///
     /// Counted along the first axis first. `center` is wrapped; outside a bounded lattice it has the neighbours that
     /// lie inside.

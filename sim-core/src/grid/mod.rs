@@ -1,9 +1,9 @@
 //! The geometry of grids: cells, wrap-around, minimum image. Spaces and spatial message boards share it.
 //!
 //! [`Grid`] divides a continuous box into cells, so that points near a position are found by looking at few cells.
-//! [`Lattice`] is a box of whole-numbered sites with Moore and von Neumann neighbourhoods. Both are bounded or periodic,
-//! have any number of axes, and are exact at every size: a neighbourhood larger than the world, a world one cell across
-//! and a radius that does not divide the width give each cell once and miss none.
+//! [`Lattice`] is a box of whole-numbered sites with Moore and von Neumann neighbourhoods. Both are bounded or
+//! periodic, have any number of axes, and are exact at every size: a neighbourhood larger than the world, a world one
+//! cell across and a radius that does not divide the width give each cell once and miss none.
 //!
 //! ```
 //! use chaconne_sim_core::grid::{Boundary, Grid};
@@ -71,8 +71,9 @@ impl<const D: usize> Grid<D> {
     /// A grid with a smallest cell width for each axis.
     ///
     /// # Errors
-    /// [`GridError::Extent`] for an extent outside 1e−100 to 1e100, where squares of distances would vanish or overflow;
-    /// [`GridError::Spacing`] for one that is not positive and finite; [`GridError::TooManyCells`] above [`MAX_CELLS`].
+    /// [`GridError::Extent`] for an extent outside 1e−100 to 1e100, where squares of distances would vanish or
+    /// overflow; [`GridError::Spacing`] for one that is not positive and finite; [`GridError::TooManyCells`] above
+    /// [`MAX_CELLS`].
     pub fn with_spacing(extent: [f64; D], spacing: [f64; D], boundary: Boundary) -> Result<Self, GridError> {
         const { assert!(D > 0, "a grid needs an axis") };
         let mut cells = 1.0;
@@ -186,8 +187,8 @@ impl<const D: usize> Grid<D> {
     /// The cell that holds a position, by its number along each axis.
     ///
     /// # Errors
-    /// [`PositionError::NotFinite`] for an infinite or NaN coordinate; [`PositionError::Outside`] for a position outside
-    /// a bounded grid.
+    /// [`PositionError::NotFinite`] for an infinite or NaN coordinate; [`PositionError::Outside`] for a position
+    /// outside a bounded grid.
     #[inline]
     pub fn cell_of(&self, position: [f64; D]) -> Result<[usize; D], PositionError> {
         if !self.contains(position) {
@@ -208,7 +209,8 @@ impl<const D: usize> Grid<D> {
 
     /// The index of a cell: cells are counted along the first axis first, x + counts\[0\]·(y + counts\[1\]·z).
     ///
-    /// The cell must be one of this grid: for numbers beyond [`counts`](Self::counts) the index means another cell or none.
+    /// The cell must be one of this grid: for numbers beyond [`counts`](Self::counts) the index means another cell or
+    /// none.
     #[inline]
     #[must_use]
     pub fn index(&self, cell: [usize; D]) -> usize {
@@ -232,8 +234,8 @@ impl<const D: usize> Grid<D> {
         Cells::new(self.counts, self.spans_within(position, radius))
     }
 
-    /// The cells of [`cells_within`](Self::cells_within) as ranges of consecutive [indices](Self::index), in the same order:
-    /// for storage sorted by cell, where each range is one slice.
+    /// The cells of [`cells_within`](Self::cells_within) as ranges of consecutive [indices](Self::index), in the same
+    /// order: for storage sorted by cell, where each range is one slice.
     #[inline]
     #[must_use]
     pub fn runs_within(&self, position: [f64; D], radius: f64) -> Runs<D> {
@@ -297,8 +299,8 @@ fn cells_across(extent: f64, spacing: f64) -> f64 {
     if count > 1.0 { count } else { 1.0 }
 }
 
-/// A coordinate of a periodic axis in [0, `extent`), never the extent itself: what lies less than half a unit in the last
-/// place below the extent becomes 0. NaN for a coordinate that is not finite.
+/// A coordinate of a periodic axis in [0, `extent`), never the extent itself: what lies less than half a unit in the
+/// last place below the extent becomes 0. NaN for a coordinate that is not finite.
 #[inline]
 #[must_use]
 pub fn wrap(x: f64, extent: f64) -> f64 {

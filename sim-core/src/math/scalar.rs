@@ -59,7 +59,7 @@ macro_rules! defined_cases {
         /// `x` itself when it lies within `[low, high]`, else the bound that it passed.
         ///
         /// Equal to the standard library's method where that is defined, and never a panic: a NaN `x` stays NaN, a NaN
-        /// bound does not bind, and with `low > high` the result is `low` for `x < low` and `high` for other `x > high`.
+        /// bound does not bind, and with `low > high` the result is `low` below `low` and `high` from there on.
         #[inline]
         #[must_use]
         pub fn clamp(x: $float, low: $float, high: $float) -> $float {

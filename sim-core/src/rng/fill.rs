@@ -9,8 +9,8 @@ use super::{
     stream::{counter, unit_f32, unit_f64},
 };
 
-/// 64-bit lanes of two words each that are computed side by side: four registers of AVX2 for each word of the block, which
-/// hides the latency of multiplications.
+/// 64-bit lanes of two words each that are computed side by side: four registers of AVX2 for each word of the block,
+/// which hides the latency of multiplications.
 const PAIRS: usize = 16;
 /// Blocks computed side by side. Block `i` is the low half of pair `i`, block `i + PAIRS` its high half.
 const LANES: usize = 2 * PAIRS;
@@ -22,7 +22,7 @@ const STAGED: usize = 256;
 impl DetRng {
     /// Fills a slice with the words that as many calls of [`next_u32`](Self::next_u32) would give.
     pub fn fill_u32(&mut self, out: &mut [u32]) {
-        let left = &self.block[usize::from(self.used).min(self.block.len())..];
+        let left = &self.block[usize::from(self.used)..];
         let (first, out) = out.split_at_mut(left.len().min(out.len()));
         first.copy_from_slice(&left[..first.len()]);
         self.used += first.len() as u8;
@@ -92,8 +92,7 @@ pub(super) fn words_on_baseline(key: u64, ids: &[u64], out: &mut [u32]) {
 fn dispatch(job: impl Job) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // Half the time of the baseline, measured on a million agents.
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "half the time of the baseline, measured on a million agents")]
         // SAFETY: `run_with_avx2` is safe but for its demand that the processor has AVX2, which was just established.
         unsafe {
             run_with_avx2(job);

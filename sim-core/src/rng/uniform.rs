@@ -70,8 +70,8 @@ impl DetRng {
 
     /// A number in [`start`, `end`], both included.
     ///
-    /// Like [`range`](Self::range); floats use a `u` in [0, 1] of 2⁵³ (`f32`: 2²⁴) equally likely values. A range without
-    /// numbers (`start > end`), or with a bound that is not finite, gives its `start`, without a draw.
+    /// Like [`range`](Self::range); floats use a `u` in [0, 1] of 2⁵³ (`f32`: 2²⁴) equally likely values. A range
+    /// without numbers (`start > end`), or with a bound that is not finite, gives its `start`, without a draw.
     #[inline]
     pub fn range_inclusive<T: UniformRange>(&mut self, range: RangeInclusive<T>) -> T {
         T::draw_inclusive(self, *range.start(), *range.end())
@@ -93,8 +93,8 @@ impl DetRng {
 
     /// An index with a probability proportional to its weight; never one of weight zero.
     ///
-    /// `None`, without a draw, when a weight is negative or not finite, or when their sum is zero or overflows. The time is
-    /// proportional to the number of weights.
+    /// `None`, without a draw, when a weight is negative or not finite, or when their sum is zero or overflows. The
+    /// time is proportional to the number of weights.
     #[must_use]
     pub fn weighted_index(&mut self, weights: &[f64]) -> Option<usize> {
         let mut total = 0.0;
