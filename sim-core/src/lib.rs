@@ -6,6 +6,7 @@ pub mod context;
 pub mod error;
 pub mod fingerprint;
 pub mod key;
+pub mod grid;
 pub mod math;
 pub mod participant;
 pub mod path;

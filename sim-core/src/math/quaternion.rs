@@ -93,7 +93,12 @@ impl Quat {
     #[inline]
     #[must_use]
     pub fn yaw(self) -> f64 {
-        if self.x == 0.0 && self.y == 0.0 { angle::wrap(2.0 * atan2(self.z, self.w)) } else { self.to_euler().yaw }
+        if self.x == 0.0 && self.y == 0.0 {
+            let Self { w, z, .. } = self.with_positive_real();
+            angle::wrap(2.0 * atan2(z, w))
+        } else {
+            self.to_euler().yaw
+        }
     }
 
     /// The rotation of three angles.
@@ -119,11 +124,12 @@ impl Quat {
     pub fn to_euler(self) -> Euler {
         /// Lengths that are rounding errors of a quaternion of length one.
         const LOCKED: f64 = 4.0 * f64::EPSILON;
+        let Self { w, x, y, z } = self.with_positive_real();
         // With h = pitch/2 + π/4: rising = √2·sin h, falling = √2·cos h.
-        let rising = hypot(self.w + self.y, self.z - self.x);
-        let falling = hypot(self.w - self.y, self.z + self.x);
-        let half_difference = atan2(self.z - self.x, self.w + self.y);
-        let half_sum = atan2(self.z + self.x, self.w - self.y);
+        let rising = hypot(w + y, z - x);
+        let falling = hypot(w - y, z + x);
+        let half_difference = atan2(z - x, w + y);
+        let half_sum = atan2(z + x, w - y);
         let pitch = 2.0 * atan2(rising, falling) - FRAC_PI_2;
         if falling <= LOCKED {
             Euler { roll: 0.0, pitch: FRAC_PI_2, yaw: angle::wrap(2.0 * half_difference) }
@@ -196,6 +202,11 @@ impl Quat {
         self.w.is_finite() && self.x.is_finite() && self.y.is_finite() && self.z.is_finite()
     }
 
+    /// The form of this rotation whose real part is not negative, so that both forms have the same angles to the bit.
+    fn with_positive_real(self) -> Self {
+        if self.w < 0.0 { self.scaled(-1.0) } else { self }
+    }
+
     fn scaled(self, factor: f64) -> Self {
         Self { w: self.w * factor, x: self.x * factor, y: self.y * factor, z: self.z * factor }
     }
@@ -217,5 +228,160 @@ impl Mul for Quat {
             y: self.w * other.y - self.x * other.z + self.y * other.w + self.z * other.x,
             z: self.w * other.z + self.x * other.y - self.y * other.x + self.z * other.w,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        super::{FRAC_PI_4, PI},
+        *,
+    };
+
+    fn angles() -> impl Strategy<Value = Euler> {
+        (-PI..PI, -FRAC_PI_2..FRAC_PI_2, -PI..PI).prop_map(|(roll, pitch, yaw)| Euler { roll, pitch, yaw })
+    }
+
+    /// The largest difference of two rotations in where they take the axes.
+    fn apart(a: Quat, b: Quat) -> f64 {
+        [Vec3::X, Vec3::Y, Vec3::Z]
+            .iter()
+            .map(|axis| a.rotate(*axis).distance(b.rotate(*axis)))
+            .fold(0.0, super::super::max)
+    }
+
+    fn angle_apart(a: f64, b: f64) -> f64 {
+        angle::difference(a, b).abs()
+    }
+
+    proptest! {
+        #[test]
+        fn angles_come_back(euler in angles()) {
+            let back = Quat::from_euler(euler).to_euler();
+            // Toward gimbal lock roll and yaw are ever less distinct; the rotation itself is checked below.
+            let tolerance = 1e-14 / (FRAC_PI_2 - euler.pitch.abs()).clamp(1e-14, 1.0);
+            prop_assert!(angle_apart(back.roll, euler.roll) < tolerance);
+            prop_assert!(angle_apart(back.pitch, euler.pitch) < 1e-14);
+            prop_assert!(angle_apart(back.yaw, euler.yaw) < tolerance);
+        }
+
+        #[test]
+        fn rotations_come_back_also_near_gimbal_lock(
+            euler in angles(), exponent in -20.0..0.0_f64, up in any::<bool>(),
+        ) {
+            let gap = super::super::pow(10.0, exponent);
+            let pitch = if up { FRAC_PI_2 - gap } else { gap - FRAC_PI_2 };
+            for euler in [euler, Euler { pitch, ..euler }] {
+                let rotation = Quat::from_euler(euler);
+                let back = rotation.to_euler();
+                prop_assert!(apart(Quat::from_euler(back), rotation) < 4e-15);
+                prop_assert!((-FRAC_PI_2..=FRAC_PI_2).contains(&back.pitch));
+                prop_assert!(back.roll.abs() <= PI && back.yaw.abs() <= PI);
+            }
+        }
+
+        #[test]
+        fn a_quaternion_and_its_negative_have_the_same_angles(euler in angles()) {
+            let rotation = Quat::from_euler(euler);
+            prop_assert_eq!(rotation.to_euler(), rotation.scaled(-1.0).to_euler());
+            let flat = Quat::from_yaw(euler.yaw);
+            prop_assert_eq!(flat.yaw(), flat.scaled(-1.0).yaw());
+        }
+
+        #[test]
+        fn mirrored_rotations_stay_mirrored_to_the_bit(euler in angles()) {
+            let mirrored = Euler { roll: -euler.roll, pitch: euler.pitch, yaw: -euler.yaw };
+            let (one, other) = (Quat::from_euler(euler), Quat::from_euler(mirrored));
+            prop_assert_eq!(other, Quat { w: one.w, x: -one.x, y: one.y, z: -one.z });
+            let (one, other) = (one.to_euler(), other.to_euler());
+            prop_assert_eq!(other, Euler { roll: -one.roll, pitch: one.pitch, yaw: -one.yaw });
+        }
+
+        #[test]
+        fn euler_angles_turn_yaw_then_pitch_then_roll(euler in angles()) {
+            let turn = |axis, angle| Quat::from_axis_angle(axis, angle).expect("an axis");
+            let chained = turn(Vec3::Z, euler.yaw) * turn(Vec3::Y, euler.pitch) * turn(Vec3::X, euler.roll);
+            prop_assert!(apart(chained, Quat::from_euler(euler)) < 1e-15 * 4.0);
+        }
+
+        #[test]
+        fn the_heading_is_the_yaw_of_the_angles(euler in angles()) {
+            let rotation = Quat::from_euler(euler);
+            prop_assert_eq!(rotation.yaw().to_bits(), rotation.to_euler().yaw.to_bits());
+            let flat = Quat::from_yaw(euler.yaw);
+            prop_assert_eq!(flat.yaw().to_bits(), flat.to_euler().yaw.to_bits());
+            prop_assert!(angle_apart(flat.yaw(), euler.yaw) < 1e-15);
+        }
+
+        #[test]
+        fn products_turn_one_after_the_other(a in angles(), b in angles(), x in -10.0..10.0_f64) {
+            let (a, b) = (Quat::from_euler(a), Quat::from_euler(b));
+            let vector = Vec3::new(x, 1.0, -2.0);
+            prop_assert!((a * b).rotate(vector).distance(a.rotate(b.rotate(vector))) < 1e-13);
+            prop_assert!((a * a.conjugate()).dot(Quat::IDENTITY) > 1.0 - 1e-15);
+            prop_assert!((a.rotate(vector).length() - vector.length()).abs() < 1e-13);
+        }
+
+        #[test]
+        fn slerp_goes_the_short_way_at_constant_speed(a in angles(), b in angles(), t in 0.0..1.0_f64) {
+            let (a, b) = (Quat::from_euler(a), Quat::from_euler(b));
+            let between = a.slerp(b, t);
+            prop_assert!((between.length() - 1.0).abs() < 1e-9);
+            let half = acos(a.dot(b).abs().clamp(0.0, 1.0));
+            let gone = acos(a.dot(between).abs().clamp(0.0, 1.0));
+            prop_assert!((gone - t * half).abs() < 1e-6);
+            prop_assert!(apart(a.slerp(b, 0.0), a) < 1e-9 && apart(a.slerp(b, 1.0), b) < 1e-9);
+        }
+    }
+
+    #[test]
+    fn straight_up_and_down_put_all_turning_into_yaw() {
+        for (roll, yaw) in [(0.0, 0.5), (0.3, 0.5), (-2.0, 3.0), (3.0, -3.0)] {
+            let up = Quat::from_euler(Euler { roll, pitch: FRAC_PI_2, yaw }).to_euler();
+            assert_eq!((up.roll, up.pitch), (0.0, FRAC_PI_2));
+            assert!(angle_apart(up.yaw, yaw - roll) < 1e-14);
+            let down = Quat::from_euler(Euler { roll, pitch: -FRAC_PI_2, yaw }).to_euler();
+            assert_eq!((down.roll, down.pitch), (0.0, -FRAC_PI_2));
+            assert!(angle_apart(down.yaw, yaw + roll) < 1e-14);
+        }
+    }
+
+    #[test]
+    fn a_level_body_has_exactly_no_pitch_and_roll() {
+        for yaw in [0.0, 0.1, -2.5, PI, FRAC_PI_4] {
+            let euler = Quat::from_yaw(yaw).to_euler();
+            assert_eq!((euler.roll, euler.pitch), (0.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn positive_pitch_lowers_the_nose_and_positive_roll_the_right_side() {
+        assert!(Quat::from_euler(Euler { pitch: 0.1, ..Euler::default() }).rotate(Vec3::X).z < 0.0);
+        assert!(Quat::from_euler(Euler { roll: 0.1, ..Euler::default() }).rotate(-Vec3::Y).z < 0.0);
+        assert!(Quat::from_yaw(0.1).rotate(Vec3::X).y > 0.0);
+    }
+
+    #[test]
+    fn degrees_are_in_the_order_roll_pitch_yaw() {
+        let euler = Euler::from_degrees([90.0, 45.0, -180.0]);
+        assert_eq!(euler, Euler { roll: FRAC_PI_2, pitch: FRAC_PI_4, yaw: -PI });
+        assert_eq!(euler.to_degrees(), [90.0, 45.0, -180.0]);
+    }
+
+    #[test]
+    fn the_wire_form_names_its_fields() {
+        let text = serde_json::to_string(&Quat::IDENTITY).expect("finite");
+        assert_eq!(text, r#"{"w":1.0,"x":0.0,"y":0.0,"z":0.0}"#);
+        assert_eq!(serde_json::from_str::<Quat>(&text).expect("just written"), Quat::default());
+    }
+
+    #[test]
+    fn rotations_without_meaning_are_none() {
+        assert_eq!(Quat::from_axis_angle(Vec3::ZERO, 1.0), None);
+        assert_eq!(Quat::IDENTITY.scaled(0.0).normalize(), None);
+        assert_eq!(Quat { w: f64::NAN, ..Quat::IDENTITY }.normalize(), None);
+        assert_eq!(Quat::IDENTITY.scaled(3.0).normalize(), Some(Quat::IDENTITY));
     }
 }

@@ -309,3 +309,82 @@ impl Vec3 {
         Vec2::new(self.x, self.y)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn vec3() -> impl Strategy<Value = Vec3> {
+        [-1e3..1e3_f64, -1e3..1e3_f64, -1e3..1e3_f64].prop_map(Vec3::from_array)
+    }
+
+    #[test]
+    fn the_wire_form_names_its_fields() {
+        let text = serde_json::to_string(&Vec3::new(1.0, -0.5, 2.0)).expect("finite");
+        assert_eq!(text, r#"{"x":1.0,"y":-0.5,"z":2.0}"#);
+        assert_eq!(serde_json::from_str::<Vec3>(&text).expect("just written"), Vec3::new(1.0, -0.5, 2.0));
+        assert_eq!(serde_json::from_str::<Vec2>(r#"{"x":1,"y":2}"#).expect("two fields"), Vec2::new(1.0, 2.0));
+    }
+
+    #[test]
+    fn axes_follow_the_right_hand() {
+        assert_eq!(Vec3::X.cross(Vec3::Y), Vec3::Z);
+        assert_eq!(Vec3::Y.cross(Vec3::Z), Vec3::X);
+        assert_eq!(Vec2::X.perp(), Vec2::Y);
+        assert_eq!(Vec2::X.perp_dot(Vec2::Y), 1.0);
+        assert!(Vec2::X.rotate(super::super::FRAC_PI_2).distance(Vec2::Y) < 1e-15);
+        assert_eq!(Vec2::Y.angle(), super::super::FRAC_PI_2);
+    }
+
+    #[test]
+    fn vectors_without_direction_do_not_normalize() {
+        assert_eq!(Vec3::ZERO.normalize(), None);
+        assert_eq!(Vec3::new(f64::NAN, 1.0, 0.0).normalize(), None);
+        assert_eq!(Vec3::new(0.0, f64::INFINITY, 0.0).normalize(), None);
+    }
+
+    #[test]
+    fn vectors_of_any_size_normalize() {
+        for size in [f64::MIN_POSITIVE, 5e-324, 1e-200, 1.0, 1e200, f64::MAX] {
+            let unit = Vec3::new(0.0, -size, size).normalize().expect("a direction");
+            assert!((unit.length() - 1.0).abs() < 1e-15, "{size}");
+            assert_eq!(unit.y, -unit.z);
+        }
+    }
+
+    #[test]
+    fn negative_zeros_survive() {
+        let zero = Vec2::new(-0.0, -0.0);
+        assert_eq!(zero.dot(Vec2::new(1.0, 1.0)).to_bits(), (-0.0_f64).to_bits());
+        assert_eq!((-Vec2::ZERO).x.to_bits(), (-0.0_f64).to_bits());
+    }
+
+    proptest! {
+        #[test]
+        fn a_cross_product_is_perpendicular(a in vec3(), b in vec3()) {
+            let cross = a.cross(b);
+            let bound = 1e-12 * (1.0 + a.length() * b.length() * (a.length() + b.length()));
+            prop_assert!(cross.dot(a).abs() < bound && cross.dot(b).abs() < bound);
+            prop_assert_eq!(b.cross(a), -cross);
+        }
+
+        #[test]
+        fn assigning_operators_equal_the_plain_ones(a in vec3(), b in vec3(), s in 0.1..10.0_f64) {
+            let (mut sum, mut difference, mut product, mut quotient) = (a, a, a, a);
+            sum += b;
+            difference -= b;
+            product *= s;
+            quotient /= s;
+            prop_assert_eq!((sum, difference, product, quotient), (a + b, a - b, s * a, a / s));
+        }
+
+        #[test]
+        fn rotating_keeps_the_length(x in -1e3..1e3_f64, y in -1e3..1e3_f64, angle in -10.0..10.0_f64) {
+            let vector = Vec2::new(x, y);
+            prop_assert!((vector.rotate(angle).length() - vector.length()).abs() < 1e-11);
+            prop_assert!(vector.rotate(angle).rotate(-angle).distance(vector) < 1e-11);
+        }
+    }
+}

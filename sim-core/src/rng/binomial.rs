@@ -7,7 +7,8 @@ use crate::math::{exp, ln, ln_1p};
 ///
 /// With n·min(p, 1 − p) below 10 by inversion with one uniform number (two words); from there on by Hörmann's
 /// transformed rejection with squeeze, BTRS ("The generation of binomial random variates", 1993, J. Stat. Comput.
-/// Simul. 46, 101), in 2.6 uniform numbers on average or fewer, whatever `n`. Counts above 2⁵³ are whole numbers of `f64`.
+/// Simul. 46, 101), in fewer than three uniform numbers on average, whatever `n`. Counts above 2⁵³ are rounded as
+/// `f64`.
 ///
 /// ```
 /// use chaconne_sim_core::rng::{Binomial, StreamKey};

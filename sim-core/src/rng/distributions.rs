@@ -58,8 +58,8 @@ impl DetRng {
 
     /// A waiting time until the next of events that happen at a `rate` (1 over their mean distance). Two words.
     ///
-    /// At least 0 and at most 36.8/`rate`, which a perfect generator exceeds once in 10¹⁶ draws. +∞ for a rate of 0, 0 for an
-    /// infinite one, NaN for a negative or NaN one.
+    /// At least 0 and at most 36.8/`rate`, which a perfect generator exceeds once in 10¹⁶ draws. +∞ for a rate of 0, 0
+    /// for an infinite one, NaN for a negative or NaN one.
     #[inline]
     pub fn exponential(&mut self, rate: f64) -> f64 {
         let unit_wait = -ln_1p(-self.unit());
@@ -72,7 +72,8 @@ impl DetRng {
         }
     }
 
-    /// How many events happen where `mean` are expected: see [`Poisson`], which is faster when one mean serves many draws.
+    /// How many events happen where `mean` are expected: see [`Poisson`], which is faster when one mean serves many
+    /// draws.
     ///
     /// A mean below 0 or NaN acts as 0, one above [`Poisson::MAX_MEAN`] as that.
     #[inline]
@@ -80,8 +81,8 @@ impl DetRng {
         Poisson::nearest(mean).sample(self)
     }
 
-    /// How many of `n` trials succeed with probability `p`: see [`Binomial`], which is faster when one pair of parameters
-    /// serves many draws.
+    /// How many of `n` trials succeed with probability `p`: see [`Binomial`], which is faster when one pair of
+    /// parameters serves many draws.
     ///
     /// A probability below 0 or NaN acts as 0, one above 1 as 1.
     #[inline]

@@ -42,3 +42,6 @@ pub use distributions::DistributionError;
 pub use poisson::Poisson;
 pub use stream::{DetRng, Domain, StreamKey};
 pub use uniform::UniformRange;
+
+#[cfg(test)]
+mod tests;

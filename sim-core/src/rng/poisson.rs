@@ -7,7 +7,7 @@ use crate::math::{exp, ln};
 ///
 /// Below a mean of 10 by inversion with one uniform number (two words); from there on by Hörmann's transformed
 /// rejection with squeeze, PTRS ("The transformed rejection method for generating Poisson random variables", 1993,
-/// Insurance: Mathematics and Economics 12, 39), in 2.4 uniform numbers on average or fewer, whatever the mean.
+/// Insurance: Mathematics and Economics 12, 39), in fewer than three uniform numbers on average, whatever the mean.
 ///
 /// ```
 /// use chaconne_sim_core::rng::{Poisson, StreamKey};

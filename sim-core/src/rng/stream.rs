@@ -84,8 +84,8 @@ impl StreamKey {
     #[inline]
     #[must_use]
     pub const fn stream(self, agent: u64) -> DetRng {
-        // The first block is computed here, where it can be inlined: a stream of one draw then compiles to the rounds of
-        // that word alone.
+        // The first block is computed here, where it can be inlined: a stream of one draw then compiles to the rounds
+        // of that word alone.
         DetRng { key: self.0, agent, next_block: 1, block: philox4x32_10(self.0, counter(0, agent)), used: 0 }
     }
 }

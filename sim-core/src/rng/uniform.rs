@@ -25,11 +25,13 @@ impl DetRng {
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         const WORD: u64 = 1 << 32;
-        if n <= WORD {
+        if n == 0 {
+            0
+        } else if n <= WORD {
             let mut product = u64::from(self.next_u32()) * n;
             // Only a low half below n may have to be rejected; the threshold takes a division and is computed there.
             if product % WORD < n {
-                let threshold = WORD.checked_rem(n).unwrap_or(0);
+                let threshold = WORD % n;
                 while product % WORD < threshold {
                     product = u64::from(self.next_u32()) * n;
                 }
@@ -68,8 +70,8 @@ impl DetRng {
 
     /// A number in [`start`, `end`], both included.
     ///
-    /// Like [`range`](Self::range); floats use a `u` in [0, 1] of 2⁵³ (`f32`: 2²⁴) equally likely values. A range without
-    /// numbers (`start > end`), or with a bound that is not finite, gives its `start`, without a draw.
+    /// Like [`range`](Self::range); floats use a `u` in [0, 1] of 2⁵³ (`f32`: 2²⁴) equally likely values. A range
+    /// without numbers (`start > end`), or with a bound that is not finite, gives its `start`, without a draw.
     #[inline]
     pub fn range_inclusive<T: UniformRange>(&mut self, range: RangeInclusive<T>) -> T {
         T::draw_inclusive(self, *range.start(), *range.end())
@@ -91,8 +93,8 @@ impl DetRng {
 
     /// An index with a probability proportional to its weight; never one of weight zero.
     ///
-    /// `None`, without a draw, when a weight is negative or not finite, or when their sum is zero or overflows. The time is
-    /// proportional to the number of weights.
+    /// `None`, without a draw, when a weight is negative or not finite, or when their sum is zero or overflows. The
+    /// time is proportional to the number of weights.
     #[must_use]
     pub fn weighted_index(&mut self, weights: &[f64]) -> Option<usize> {
         let mut total = 0.0;
