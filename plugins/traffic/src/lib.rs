@@ -1,1 +1,65 @@
-//! (written next)
+//! Traffic: roads, control laws, vehicles, and the participants made of them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`law`] | the Intelligent Driver Model and pure pursuit: pure functions |
+//! | [`vehicle`] | how a body moves under held commands: unicycle and kinematic bicycle |
+//! | [`road`] | roads from data files, arc-length parametrised, with lanes |
+//! | [`demo`] | the seven cars of the demo world |
+//! | at the root | signals ([`Pose`], [`Steering`], [`Acceleration`]) and participants ([`Driver`], [`VehiclePhysics`], [`Unicycle`], [`PoseLogger`]) |
+//!
+//! A car is an actor of two parts: a controller that reads poses and publishes commands every 100 ms, and physics that
+//! holds the commands and publishes a pose every 10 ms.
+//!
+//! ```text
+//!   lead/pose ──►┌────────────┐ steering      ┌─────────────┐
+//!                │ controller │ acceleration  │   physics   │ pose
+//!            ┌──►│  (Driver)  ├──────────────►│             ├──┬──►
+//!            │   └────────────┘               └─────────────┘  │
+//!            └─────────────────────────────────────────────────┘
+//! ```
+//!
+//! SI units throughout: metres, seconds, radians. The world is right-handed with Z up; bodies point along X with Y to
+//! their left, so headings count anticlockwise and lateral offsets are positive to the left.
+//!
+//! ```
+//! use chaconne_traffic::{
+//!     law::{Idm, Leader, pursuit_curvature},
+//!     road::Road,
+//!     vehicle::{Command, Vehicle, VehicleState},
+//! };
+//!
+//! // One driver's decision and ten milliseconds of its car, without any world around it.
+//! let (road, car, idm) = (Road::demo(), Vehicle::CAR, Idm::PUBLISHED);
+//! let (position, heading) = road.pose_at(100.0, road.lane_centre(0)?);
+//! let state = VehicleState { position, heading, speed: 20.0 };
+//! let acceleration = idm.acceleration(state.speed, Some(Leader { gap: 60.0, speed: 18.0 }));
+//! let (target, _) = road.pose_at(120.0, road.lane_centre(0)?);
+//! let command = Command {
+//!     acceleration: car.acceleration_for(acceleration),
+//!     steering: car.steering_for(pursuit_curvature(position, heading, target), state.speed),
+//! };
+//! let next = car.advance(state, command, 0.01);
+//! assert!(next.speed > 20.0 && next.position.x > position.x);
+//! # Ok::<(), chaconne_traffic::TrafficError>(())
+//! ```
+//!
+//! Without its default feature `bevy` the crate needs neither Bevy nor the conductor: laws, roads, vehicles and
+//! participants can be linked into an exported FMU or a host of one's own.
+
+pub mod demo;
+mod driver;
+mod error;
+pub mod law;
+mod logger;
+mod physics;
+pub mod road;
+mod signal;
+pub mod vehicle;
+
+pub use driver::Driver;
+pub use error::TrafficError;
+pub use logger::{PoseLogger, PoseSample};
+pub use physics::{Unicycle, VehiclePhysics};
+pub use road::Road;
+pub use signal::{Acceleration, Pose, Steering};

@@ -1,0 +1,84 @@
+//! The demo world: an ego overtakes slower traffic on three lanes.
+//!
+//! Seven cars on [`Road::demo`]: the ego in the centre lane at 30 m/s, and three cars at 17 to 22 m/s in the lane on
+//! either side, each behind the next. Each car is an actor of two parts, a controller before its physics:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use chaconne_traffic::{demo, road::Road};
+//!
+//! let road = Arc::new(Road::demo());
+//! for car in demo::cars() {
+//!     let (controller, physics) = car.parts(&road)?;
+//!     // actors.add(Actor::new(car.name).child("controller", controller).child("physics", physics));
+//!     # let _ = (controller, physics);
+//! }
+//! # Ok::<(), chaconne_traffic::TrafficError>(())
+//! ```
+
+use std::sync::Arc;
+
+use chaconne_sim_core::ActorPath;
+
+use crate::{
+    TrafficError,
+    driver::Driver,
+    law::Idm,
+    physics::VehiclePhysics,
+    road::Road,
+    vehicle::{Vehicle, VehicleState},
+};
+
+/// A car on a road: where it starts, how fast it wants to go, and whom it follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CarSpec {
+    /// The path of its actor.
+    pub name: ActorPath,
+    /// Its lane, counted from the right.
+    pub lane: usize,
+    /// Where it starts, as arc length in metres.
+    pub s: f64,
+    /// The speed it starts with and keeps on an empty road, in m/s; above 0.
+    pub speed: f64,
+    /// The car ahead of it in its lane.
+    pub leader: Option<ActorPath>,
+}
+
+impl CarSpec {
+    /// The two parts of the car's actor, in their order: the controller and the physics.
+    ///
+    /// # Errors
+    ///
+    /// [`TrafficError::NoSuchLane`], or [`TrafficError::Parameter`] for a speed that is not finite and above zero.
+    pub fn parts(&self, road: &Arc<Road>) -> Result<(Driver, VehiclePhysics), TrafficError> {
+        let idm = Idm::BRISK.with_desired_speed(self.speed);
+        let driver = Driver::new(Arc::clone(road), self.lane)?.with_idm(idm)?;
+        let driver = match &self.leader {
+            Some(leader) => driver.following(leader),
+            None => driver,
+        };
+        let (position, heading) = road.pose_at(self.s, road.lane_centre(self.lane)?);
+        let state = VehicleState { position, heading, speed: self.speed };
+        Ok((driver, VehiclePhysics::new(Vehicle::CAR, state)))
+    }
+}
+
+/// The seven cars of the demo world; the ego comes first.
+#[must_use]
+pub fn cars() -> Vec<CarSpec> {
+    [
+        ("ego", 1, 20.0, 30.0, None),
+        ("right-1", 0, 60.0, 21.0, Some("right-2")),
+        ("right-2", 0, 130.0, 17.0, Some("right-3")),
+        ("right-3", 0, 230.0, 18.0, None),
+        ("left-1", 2, 95.0, 22.0, Some("left-2")),
+        ("left-2", 2, 180.0, 19.0, Some("left-3")),
+        ("left-3", 2, 290.0, 20.0, None),
+    ]
+    .map(|(name, lane, s, speed, leader)| {
+        let path = |name| ActorPath::new(name).expect("the names above are paths");
+        CarSpec { name: path(name), lane, s, speed, leader: leader.map(path) }
+    })
+    .into()
+}

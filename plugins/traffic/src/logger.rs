@@ -1,0 +1,95 @@
+//! The pose logger: samples where every car is.
+
+use std::fmt;
+
+use chaconne_sim_core::{Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription};
+
+use crate::signal::Pose;
+
+/// The poses of all actors at the top of the world, whatever the world is called.
+const POSES: &str = "chaconne/*/actor/*/pose";
+
+/// How long after a boundary the logger samples: between actors a signal is seen by steps after it, not with it.
+const DELAY: SimDuration = SimDuration::from_nanos(1);
+
+/// One car's pose in one sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoseSample<'a> {
+    /// When the sample was taken.
+    pub sampled: SimTime,
+    /// When the pose was published.
+    pub published: SimTime,
+    /// The path of the car's actor.
+    pub car: &'a str,
+    /// The pose.
+    pub pose: &'a Pose,
+}
+
+/// A participant that gives a sample of every car to a callback: once per period, 1 ns after the boundary, so that it
+/// sees what was published on the boundary. Cars come in the order of their paths.
+///
+/// The callback may print or keep the samples. It is outside the world, and nothing that it does can change the run.
+///
+/// ```
+/// use std::sync::mpsc;
+///
+/// use chaconne_traffic::PoseLogger;
+///
+/// let (sender, samples) = mpsc::channel();
+/// let logger = PoseLogger::new(move |sample| {
+///     // Nobody listens any more: nothing to do.
+///     let _ = sender.send((sample.car.to_owned(), sample.published, *sample.pose));
+/// });
+/// # drop(logger);
+/// assert_eq!(samples.iter().count(), 0);
+/// ```
+pub struct PoseLogger {
+    sink: Box<dyn FnMut(PoseSample<'_>) + Send>,
+    period: SimDuration,
+}
+
+impl PoseLogger {
+    /// A logger that samples once per simulated second.
+    #[must_use]
+    pub fn new(sink: impl FnMut(PoseSample<'_>) + Send + 'static) -> Self {
+        Self { sink: Box::new(sink), period: SimDuration::from_secs(1) }
+    }
+
+    /// This logger with another period, at least 1 ns.
+    #[must_use]
+    pub fn every(self, period: SimDuration) -> Self {
+        Self { period, ..self }
+    }
+
+    /// The first sampling time after `now`.
+    fn next(&self, now: SimTime) -> StepResult {
+        let (now, period) = (now.as_nanos(), self.period.as_nanos());
+        if period < 1 {
+            return Err(format!("the pose logger's period is {} s; choose at least 1 ns", self.period).into());
+        }
+        // Sampling times are the boundaries plus the delay; the last one before or at `now` lies this far back.
+        let since = SimDuration::from_nanos((now.rem_euclid(period) - DELAY.as_nanos()).rem_euclid(period));
+        let next = self.period.checked_sub(since)?;
+        Ok(SimTime::from_nanos(now).checked_add(next)?)
+    }
+}
+
+impl fmt::Debug for PoseLogger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoseLogger").field("period", &self.period).finish_non_exhaustive()
+    }
+}
+
+impl Participant for PoseLogger {
+    fn subscriptions(&self) -> Vec<Subscription> {
+        vec![Subscription::latest(POSES)]
+    }
+
+    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        for (key, pose) in ctx.latest_all::<Pose>(POSES)? {
+            let car = key.actor().unwrap_or(key.as_str());
+            (self.sink)(PoseSample { sampled: ctx.now(), published: pose.time, car, pose: &pose });
+        }
+        self.next(ctx.now())
+    }
+}
