@@ -143,9 +143,9 @@ struct Input {
 
 /// One key under which the leaf has published.
 struct Output {
-    /// The text given to `publish`.
-    signal: Box<str>,
     key: Key,
+    /// Where the text given to `publish` begins in the key: it is the whole key, or its tail.
+    signal: u32,
     /// Later leaves of the same actor that are to be given its signals in the same instant.
     later: Box<[Link]>,
 }
@@ -494,7 +494,7 @@ impl Port {
     /// The index of the output that `signal` names, declared if it is new.
     #[inline]
     pub(crate) fn output(&mut self, signal: &str) -> Result<u32, PublishError> {
-        match self.outputs.iter().position(|output| *output.signal == *signal) {
+        match self.outputs.iter().position(|output| output.key.as_str().as_bytes()[output.signal as usize..] == *signal.as_bytes()) {
             Some(index) => Ok(index as u32),
             None => self.declare(signal),
         }
@@ -518,7 +518,8 @@ impl Port {
             return Err(PublishError::NotOwn { key: key.to_string(), publisher: self.path.clone() });
         }
         // Two texts may name one key (relative and absolute); they stay two outputs with equal routes.
-        self.outputs.push(Output { signal: signal.into(), key, later: Box::default() });
+        let from = key.as_str().len() - signal.len();
+        self.outputs.push(Output { key, signal: from as u32, later: Box::default() });
         Ok(self.outputs.len() as u32 - 1)
     }
 

@@ -19,7 +19,9 @@ impl Participant for P {
 }
 fn main() {
     let threads: usize = std::env::args().nth(1).map_or(1, |a| a.parse().unwrap());
+    let only: usize = std::env::args().nth(2).map_or(0, |a| a.parse().unwrap());
     for n in [10usize, 1000, 100_000] {
+ if only != 0 && n != only { continue; }
         let mut c = Conductor::new(ConductorConfig { threads, ..Default::default() }).unwrap();
         for i in 0..n {
             let from = format!("chaconne/*/actor/p{}/value", (i + n - 1) % n);
@@ -28,7 +30,7 @@ fn main() {
         let mut until = SimTime::from_millis(100);
         c.run_until(until).unwrap();
         let mut best = f64::MAX;
-        for _ in 0..7 {
+        for _ in 0..std::env::args().nth(3).map_or(7, |a| a.parse().unwrap()) {
             let inst = (2_000_000 / n).max(5) as i64;
             until = until.checked_add(SimDuration::from_nanos(inst * 10_000_000)).unwrap();
             let t = std::time::Instant::now();

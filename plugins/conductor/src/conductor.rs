@@ -163,7 +163,6 @@ impl Conductor {
         let id = self.registry.join(joining, flat.first_due)?;
         let first_leaf = self.registry.entry(id.slot).map_or(0, |entry| entry.first_leaf);
         self.routing.resize(self.registry.leaf_slots());
-        self.inboxes.resize(self.registry.leaf_slots());
         for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
             port.set_leaf(leaf);
             for (expr, delivery) in port.inputs() {
@@ -281,7 +280,7 @@ impl Conductor {
 
     /// The place of an actor's first leaf in the world's order.
     pub(crate) fn order_of(&self, actor: u32) -> u64 {
-        self.registry.entry(actor).map_or(u64::MAX, |entry| self.registry.order[entry.first_leaf as usize])
+        self.registry.entry(actor).map_or(u64::MAX, |entry| self.registry.rows[entry.first_leaf as usize].order)
     }
 
     /// The report of the run so far, without wall times.

@@ -14,50 +14,46 @@ struct NodeEntry {
     next: u32,
 }
 
+/// The inbox of one leaf: a list in the slab.
 #[derive(Clone, Copy)]
-struct List {
+pub(crate) struct InboxList {
     head: u32,
     tail: u32,
     /// Counts how often the list was taken; an older [`Waiting`] is void.
     epoch: u32,
 }
 
-const EMPTY: List = List { head: NONE, tail: NONE, epoch: 0 };
+impl InboxList {
+    /// Nothing waits.
+    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE, epoch: 0 };
+}
 
-/// Inboxes by leaf slot.
-#[derive(Default)]
+/// The items of all inboxes.
 pub(crate) struct Inboxes {
     nodes: Vec<NodeEntry>,
     free: u32,
-    lists: Vec<List>,
 }
 
 impl Inboxes {
     pub(crate) fn new() -> Self {
-        Self { free: NONE, ..Self::default() }
+        Self { nodes: Vec::new(), free: NONE }
     }
 
-    /// Makes room for `leaves` slots.
-    pub(crate) fn resize(&mut self, leaves: u32) {
-        if self.lists.len() < leaves as usize {
-            self.lists.resize(leaves as usize, EMPTY);
-        }
-    }
-
-    /// Appends an item to the inbox of `leaf`.
+    /// Appends an item to an inbox.
     #[inline]
-    pub(crate) fn push(&mut self, leaf: u32, item: Inbound) -> Waiting {
-        let entry = NodeEntry { item, next: NONE };
-        let node = if self.free == NONE {
-            self.nodes.push(entry);
-            self.nodes.len() as u32 - 1
-        } else {
-            let node = self.free;
-            self.free = self.nodes[node as usize].next;
-            self.nodes[node as usize] = entry;
-            node
+    pub(crate) fn push(&mut self, list: &mut InboxList, item: Inbound) -> Waiting {
+        let node = match self.nodes.get_mut(self.free as usize) {
+            Some(entry) => {
+                let node = self.free;
+                self.free = entry.next;
+                *entry = NodeEntry { item, next: NONE };
+                node
+            }
+            None => {
+                self.nodes.push(NodeEntry { item, next: NONE });
+                self.nodes.len() as u32 - 1
+            }
         };
-        let list = &mut self.lists[leaf as usize];
         if list.tail == NONE {
             list.head = node;
         } else {
@@ -70,21 +66,20 @@ impl Inboxes {
     /// Delivers along a route whose receiver wants the latest value alone: what still waits there is overwritten, unless
     /// the receiver is about to step at this very instant (`due_now`) and must see the older one first.
     #[inline]
-    pub(crate) fn push_latest(&mut self, route: &mut Route, item: Inbound, due_now: bool) {
+    pub(crate) fn push_latest(&mut self, list: &mut InboxList, route: &mut Route, item: Inbound, due_now: bool) {
         if let Some(waiting) = route.waiting {
-            if !due_now && self.lists[route.leaf as usize].epoch == waiting.epoch {
+            if !due_now && list.epoch == waiting.epoch {
                 self.nodes[waiting.node as usize].item = item;
                 return;
             }
         }
-        route.waiting = Some(self.push(route.leaf, item));
+        route.waiting = Some(self.push(list, item));
     }
 
-    /// Moves what was published before `now` out of the inbox of `leaf`, ordered by (time, publisher path as bytes,
+    /// Moves what was published before `now` out of an inbox, ordered by (time, publisher path as bytes,
     /// sequence number), to the end of `out`.
     #[inline]
-    pub(crate) fn take(&mut self, leaf: u32, now: SimTime, paths: &[ActorPath], out: &mut Vec<Inbound>) {
-        let list = &mut self.lists[leaf as usize];
+    pub(crate) fn take(&mut self, list: &mut InboxList, now: SimTime, paths: &[ActorPath], out: &mut Vec<Inbound>) {
         if list.head == NONE {
             return;
         }
@@ -118,9 +113,8 @@ impl Inboxes {
     }
 
     /// Empties the inbox of a leaf that leaves.
-    pub(crate) fn clear(&mut self, leaf: u32) {
-        let mut dropped = Vec::new();
-        self.take(leaf, SimTime::MAX, &[], &mut dropped);
+    pub(crate) fn clear(&mut self, list: &mut InboxList) {
+        self.take(list, SimTime::MAX, &[], &mut Vec::new());
     }
 }
 

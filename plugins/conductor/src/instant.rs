@@ -40,14 +40,14 @@ impl Conductor {
 
     fn conduct(&mut self, now: SimTime, due: &mut Vec<u32>) -> Result<(), Halt> {
         self.apply_leaves(now);
-        let (order, next_due) = (&self.registry.order, &self.registry.next_due);
+        let rows = &self.registry.rows;
         if self.generation_at_last_instant != self.generation {
             // Entries of leaves that left; nobody else's due time differs from the agenda's.
-            due.retain(|&leaf| next_due[leaf as usize] == now);
+            due.retain(|&leaf| rows[leaf as usize].next_due == now);
             self.generation_at_last_instant = self.generation;
         }
-        if !due.is_sorted_by_key(|&leaf| order[leaf as usize]) {
-            due.sort_unstable_by_key(|&leaf| order[leaf as usize]);
+        if !due.is_sorted_by_key(|&leaf| rows[leaf as usize].order) {
+            due.sort_unstable_by_key(|&leaf| rows[leaf as usize].order);
         }
         self.tick_frame.clear();
         self.tick_frame.u64(self.ticks);
@@ -75,9 +75,9 @@ impl Conductor {
 
     /// The first [`BATCH`] leaves or so, cut between actors.
     fn split_batch<'a>(&self, due: &'a [u32]) -> (&'a [u32], &'a [u32]) {
-        let actor = &self.registry.actor;
+        let rows = &self.registry.rows;
         let mut end = BATCH.min(due.len());
-        while end < due.len() && actor[due[end] as usize] == actor[due[end - 1] as usize] {
+        while end < due.len() && rows[due[end] as usize].actor == rows[due[end - 1] as usize].actor {
             end += 1;
         }
         due.split_at(end)
@@ -95,7 +95,7 @@ impl Conductor {
                     let path = registry.path[leaf as usize].clone();
                     membership.push(Membership { kind: MembershipKind::Leave, path, time: now });
                     routing.unsubscribe(leaf);
-                    inboxes.clear(leaf);
+                    inboxes.clear(&mut registry.rows[leaf as usize].inbox);
                     for (output, index) in routing.withdraw(leaf).into_iter().zip(0..) {
                         for route in output.routes.iter().filter(|route| route.reach.latest) {
                             let item = Inbound {
@@ -105,7 +105,7 @@ impl Conductor {
                                 seq: u64::MAX,
                                 content: Content::Withdrawn,
                             };
-                            inboxes.push(route.leaf, item);
+                            inboxes.push(&mut registry.rows[route.leaf as usize].inbox, item);
                         }
                     }
                 }
@@ -120,28 +120,21 @@ impl Conductor {
         request.now = now;
         request.keep_texts = keep_texts;
         std::mem::swap(&mut request.outputs, &mut self.declared);
-        let registry = &self.registry;
+        let Self { registry, inboxes, .. } = self;
         let mut current = u32::MAX;
-        let mut first_leaf_of_actor = 0;
         for &leaf in batch {
-            let slot = leaf as usize;
-            let actor = registry.actor[slot];
-            if actor != current {
-                current = actor;
-                let entry = registry.entry(actor);
-                first_leaf_of_actor = entry.map_or(leaf, |entry| entry.first_leaf);
-                request.actors.push(ActorStep {
-                    actor,
-                    first_leaf: request.leaves.len() as u32,
-                    heavy: entry.is_some_and(|entry| entry.heavy),
-                });
+            let row = &mut registry.rows[leaf as usize];
+            if row.actor != current {
+                current = row.actor;
+                let heavy = registry.heavy.contains(&current);
+                request.actors.push(ActorStep { actor: current, first_leaf: request.leaves.len() as u32, heavy });
             }
-            self.inboxes.take(leaf, now, &registry.path, &mut request.inbox);
+            inboxes.take(&mut row.inbox, now, &registry.path, &mut request.inbox);
             request.leaves.push(LeafStep {
                 leaf,
-                position: leaf - first_leaf_of_actor,
-                last_step: registry.last_step[slot],
-                seq: registry.seq[slot],
+                position: row.position,
+                last_step: row.last_step,
+                seq: row.seq,
                 inbox_end: request.inbox.len() as u32,
             });
         }
@@ -181,12 +174,12 @@ impl Conductor {
             let mut published = published.iter_mut();
             for (step, request) in leaves.iter().zip(requests.by_ref()) {
                 let leaf = request.leaf;
-                let slot = leaf as usize;
+                let row = &mut self.registry.rows[leaf as usize];
+                row.next_due = step.next_due;
+                row.last_step = now;
+                row.seq = request.seq + u64::from(step.published);
+                row.steps += 1;
                 self.tick_frame.fingerprint(step.contribution);
-                self.registry.next_due[slot] = step.next_due;
-                self.registry.last_step[slot] = now;
-                self.registry.seq[slot] = request.seq + u64::from(step.published);
-                self.registry.steps[slot] += 1;
                 if step.next_due != SimTime::MAX {
                     self.agenda.push(step.next_due, leaf);
                 }
@@ -206,7 +199,7 @@ impl Conductor {
             let leaf = requests[index as usize].leaf;
             let later = self
                 .registry
-                .entry(self.registry.actor[leaf as usize])
+                .entry(self.registry.rows[leaf as usize].actor)
                 .map_or(0..0, |entry| leaf + 1..entry.first_leaf + entry.leaves);
             let publisher = self.registry.path[leaf as usize].clone();
             self.declared.push((leaf, OutputInfo { key: key.clone(), publisher }));
@@ -221,7 +214,8 @@ impl Conductor {
         let Self { routing, inboxes, registry, .. } = self;
         let output = routing.output(leaf, signal.output);
         for route in &mut output.routes {
-            let due = registry.next_due[route.leaf as usize];
+            let receiver = &mut registry.rows[route.leaf as usize];
+            let due = receiver.next_due;
             // A later leaf of the same actor, due at this instant, had it from its host; one that is done never looks.
             if (route.inside && due == now) || due == SimTime::MAX {
                 continue;
@@ -234,9 +228,9 @@ impl Conductor {
                 content: Content::Signal(signal.payload.clone()),
             };
             if route.reach.every {
-                inboxes.push(route.leaf, item);
+                inboxes.push(&mut receiver.inbox, item);
             } else {
-                inboxes.push_latest(route, item, due == now);
+                inboxes.push_latest(&mut receiver.inbox, route, item, due == now);
             }
         }
         output.newest = Some(Sample { time: now, seq, payload: signal.payload.clone() });

@@ -202,16 +202,17 @@ impl Mirrors {
         let registry = &conductor.registry;
         for (slot, mirrored) in self.leaves.iter_mut().enumerate() {
             let Some((entity, shown)) = mirrored else { continue };
-            if *shown == registry.steps[slot] {
+            let row = &registry.rows[slot];
+            if *shown == row.steps {
                 continue;
             }
-            *shown = registry.steps[slot];
+            *shown = row.steps;
             let Ok(mut mirror) = world.get_entity_mut(*entity) else { continue };
             if let Some(mut due) = mirror.get_mut::<NextDue>() {
-                due.0 = registry.next_due[slot];
+                due.0 = row.next_due;
             }
             if let Some(mut counters) = mirror.get_mut::<StepCounters>() {
-                *counters = StepCounters { steps: registry.steps[slot], signals: registry.seq[slot] };
+                *counters = StepCounters { steps: row.steps, signals: row.seq };
             }
         }
         for id in conductor.unmirrored.drain(..) {
@@ -230,7 +231,7 @@ impl Mirrors {
         let mut present = BTreeSet::new();
         // In the world's order, so that parents come before those under them.
         let mut actors: Vec<_> = registry.actors().collect();
-        actors.sort_by_key(|(_, actor)| registry.order[actor.first_leaf as usize]);
+        actors.sort_by_key(|(_, actor)| registry.rows[actor.first_leaf as usize].order);
         self.leaves.clear();
         self.leaves.resize(registry.leaf_slots() as usize, None);
         for (_, actor) in actors {
@@ -238,7 +239,7 @@ impl Mirrors {
             let entity = self.entity(&actor.path, MirrorKind::Actor, world);
             present.insert(actor.path.clone());
             if alone {
-                self.show(entity, actor.first_leaf, registry.next_due[actor.first_leaf as usize], world);
+                self.show(entity, actor.first_leaf, registry.rows[actor.first_leaf as usize].next_due, world);
             } else if mirroring == Mirroring::All {
                 for group in &actor.groups {
                     self.entity(group, MirrorKind::Group, world);
@@ -248,7 +249,7 @@ impl Mirrors {
                     let path = &registry.path[leaf as usize];
                     let entity = self.entity(path, MirrorKind::Participant, world);
                     present.insert(path.clone());
-                    self.show(entity, leaf, registry.next_due[leaf as usize], world);
+                    self.show(entity, leaf, registry.rows[leaf as usize].next_due, world);
                 }
             }
         }

@@ -1,15 +1,16 @@
 //! Who is in the world: actors, their leaves, and the world's order.
 //!
-//! Leaves live in slots, as columns; an actor's leaves are contiguous. The world's order is (actor's order of joining, leaf
+//! Leaves live in slots; an actor's leaves are contiguous. The world's order is (actor's order of joining, leaf
 //! position), with an actor under another's path directly after it. It is one number per leaf: the joining number of the
 //! outermost actor, then the place among all leaves under it. Slots say nothing about order, and are used again when an
 //! actor leaves, without moving anyone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
+use crate::delivery::InboxList;
 use crate::error::{LeaveError, RegistrationError};
 
 /// Bits of a leaf's order that count the leaves under one outermost actor.
@@ -50,7 +51,6 @@ pub(crate) struct ActorEntry {
     /// First slot and number of its leaves.
     pub(crate) first_leaf: u32,
     pub(crate) leaves: u32,
-    pub(crate) heavy: bool,
     /// The groups inside it.
     pub(crate) groups: Vec<ActorPath>,
     /// The actor under whose path it stands.
@@ -85,21 +85,46 @@ pub(crate) struct Registry {
     /// Runs of leaf slots that were given back, by length.
     free_leaves: BTreeMap<u32, Vec<u32>>,
     paths: BTreeMap<ActorPath, PathEntry>,
+    /// Actors whose steps are long: few, and looked up often.
+    pub(crate) heavy: BTreeSet<u32>,
     joined: u64,
     live_leaves: u32,
 
-    // Columns by leaf slot.
+    // By leaf slot.
     pub(crate) path: Vec<ActorPath>,
-    pub(crate) actor: Vec<u32>,
+    pub(crate) rows: Vec<LeafRow>,
+}
+
+/// What the conductor touches of a leaf at every step: one line of the cache.
+#[derive(Clone, Copy)]
+pub(crate) struct LeafRow {
     /// The world's order.
-    pub(crate) order: Vec<u64>,
+    pub(crate) order: u64,
     /// When the leaf is due; never for one that is done, or has left.
-    pub(crate) next_due: Vec<SimTime>,
+    pub(crate) next_due: SimTime,
     /// When it stepped last; `SimTime::MIN` before its first step.
-    pub(crate) last_step: Vec<SimTime>,
+    pub(crate) last_step: SimTime,
     /// Sequence number of its next signal.
-    pub(crate) seq: Vec<u64>,
-    pub(crate) steps: Vec<u64>,
+    pub(crate) seq: u64,
+    pub(crate) steps: u64,
+    pub(crate) actor: u32,
+    /// Position in the actor's pipeline.
+    pub(crate) position: u32,
+    /// What waits for it.
+    pub(crate) inbox: InboxList,
+}
+
+impl LeafRow {
+    const VACANT: Self = Self {
+        order: 0,
+        next_due: SimTime::MAX,
+        last_step: SimTime::MIN,
+        seq: 0,
+        steps: 0,
+        actor: u32::MAX,
+        position: 0,
+        inbox: InboxList::EMPTY,
+    };
 }
 
 impl Registry {
@@ -176,6 +201,9 @@ impl Registry {
             self.actors.len() as u32 - 1
         });
         let count = joining.leaves.len() as u32;
+        if joining.heavy {
+            self.heavy.insert(slot);
+        }
         let first_leaf = self.take_leaf_slots(count);
         self.live_leaves += count;
         for (leaf, path) in (first_leaf..).zip(joining.leaves) {
@@ -184,11 +212,8 @@ impl Registry {
                 self.paths.insert(path.clone(), PathEntry::Leaf { actor: slot, leaf });
             }
             self.path[at] = path;
-            self.actor[at] = slot;
-            self.next_due[at] = first_due;
-            self.last_step[at] = SimTime::MIN;
-            self.seq[at] = 0;
-            self.steps[at] = 0;
+            self.rows[at] =
+                LeafRow { actor: slot, position: leaf - first_leaf, next_due: first_due, ..LeafRow::VACANT };
         }
         for group in &joining.groups {
             self.paths.insert(group.clone(), PathEntry::Group(slot));
@@ -208,7 +233,6 @@ impl Registry {
             path: joining.path,
             first_leaf,
             leaves: count,
-            heavy: joining.heavy,
             groups: joining.groups,
             parent,
             children: Vec::new(),
@@ -224,15 +248,10 @@ impl Registry {
         }
         let start = self.leaf_slots();
         let len = (start + count) as usize;
-        // The columns are filled by whoever joins; what stands here is only ever read for vacated slots.
+        // Rows are filled by whoever joins; what stands here is only ever read for vacated slots.
         let vacant = ActorPath::new("vacant").expect("a single segment of letters is a path");
         self.path.resize(len, vacant);
-        self.actor.resize(len, u32::MAX);
-        self.order.resize(len, 0);
-        self.next_due.resize(len, SimTime::MAX);
-        self.last_step.resize(len, SimTime::MIN);
-        self.seq.resize(len, 0);
-        self.steps.resize(len, 0);
+        self.rows.resize(len, LeafRow::VACANT);
         start
     }
 
@@ -249,7 +268,7 @@ impl Registry {
         let Some(entry) = self.actors[slot as usize].as_ref() else { return order };
         let children = entry.children.clone();
         for leaf in entry.leaf_slots() {
-            self.order[leaf as usize] = order;
+            self.rows[leaf as usize].order = order;
             order += 1;
         }
         for child in children {
@@ -283,12 +302,13 @@ impl Registry {
             parent.children.retain(|child| *child != slot);
         }
         self.paths.remove(&entry.path);
+        self.heavy.remove(&slot);
         for group in &entry.groups {
             self.paths.remove(group);
         }
         for leaf in entry.leaf_slots() {
             self.paths.remove(&self.path[leaf as usize]);
-            self.next_due[leaf as usize] = SimTime::MAX;
+            self.rows[leaf as usize].next_due = SimTime::MAX;
         }
         self.live_leaves -= entry.leaves;
         self.generations[slot as usize] += 1;
@@ -317,7 +337,7 @@ mod tests {
 
     fn in_order(registry: &Registry) -> Vec<&str> {
         let mut live: Vec<u32> = registry.actors().flat_map(|(_, entry)| entry.leaf_slots()).collect();
-        live.sort_by_key(|&leaf| registry.order[leaf as usize]);
+        live.sort_by_key(|&leaf| registry.rows[leaf as usize].order);
         live.into_iter().map(|leaf| registry.path[leaf as usize].as_str()).collect()
     }
 

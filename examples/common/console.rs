@@ -1,0 +1,80 @@
+//! Lines on stdout, and a line of progress on a terminal.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Runs shorter than this show no progress.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time between two looks of the line of progress.
+const REFRESH: Duration = Duration::from_millis(200);
+
+/// Whether a line of progress stands on the terminal.
+static SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Prints a line on stdout. A reader that has gone away (`| head`) is no error; a full disk is, and ends the program.
+pub(crate) fn say(line: impl Display) {
+    Progress::erase();
+    if let Err(error) = writeln!(io::stdout().lock(), "{line}") {
+        if error.kind() != ErrorKind::BrokenPipe {
+            complain(&format!("the output cannot be written ({error})"));
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Prints an error on stderr.
+pub(crate) fn complain(sentence: &str) {
+    // Where stderr is closed there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "error: {sentence}");
+}
+
+/// `12345678` as `12,345,678`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A line on stderr that says how far a run is: on a terminal only, and not before two seconds have gone by.
+#[derive(Clone)]
+pub(crate) struct Progress {
+    /// When the line is due next; never where nobody looks.
+    due: Option<Instant>,
+}
+
+#[allow(clippy::disallowed_methods, reason = "progress is for people; no result depends on it")]
+impl Progress {
+    /// Progress of what starts now.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let watched = !quiet && io::stderr().is_terminal();
+        Self { due: watched.then(|| Instant::now() + PATIENCE) }
+    }
+
+    /// Says that a share of the work is done, in [0, 1]; `what` says of what.
+    pub(crate) fn show(&mut self, share: f64, what: impl FnOnce() -> String) {
+        let Some(due) = &mut self.due else { return };
+        let now = Instant::now();
+        if now < *due {
+            return;
+        }
+        *due = now + REFRESH;
+        SHOWN.store(true, Ordering::Relaxed);
+        let _ = write!(io::stderr().lock(), "\r\x1b[K{:3.0} %  {}", share * 100.0, what());
+    }
+
+    /// Takes the line away.
+    pub(crate) fn erase() {
+        if SHOWN.swap(false, Ordering::Relaxed) {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What the examples share: options, exit codes, the closing lines, and the object that `--json` prints.
+//!
+//! Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input. Errors are one sentence on stderr.
+
+#![allow(dead_code, reason = "no example uses all of it")]
+
+mod console;
+
+use std::fmt::Display;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use bevy::prelude::*;
+use chaconne::prelude::*;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, Parser};
+use serde::Serialize;
+
+pub(crate) use console::{Progress, count, say};
+
+/// Options that every example understands.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// Threads that work at an instant, 0 for one per core; changes no result
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub(crate) threads: u16,
+    /// Print nothing but errors and what --json asks for
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Print the result as one JSON object, the last line of stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Parse every signal from its text instead of handing values over; changes no result
+    #[arg(long)]
+    pub(crate) no_typed: bool,
+}
+
+/// Why an example fails. The text is one sentence that says what and where.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Bad usage or input.
+    Input(String),
+    /// The run failed, or came to another result than it should.
+    Run(String),
+    /// The run halted; the conductor has said why.
+    Halted,
+}
+
+impl Failure {
+    /// What was given is wrong, as `error` says.
+    pub(crate) fn input(error: impl Display) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// Reads the command line, runs an example and turns its end into an exit code.
+pub(crate) fn run<A: Parser>(example: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
+    let ended = match A::try_parse() {
+        Ok(arguments) => example(arguments),
+        Err(error) if error.use_stderr() => Err(Failure::Input(sentence(&error))),
+        Err(help) => {
+            say(help.render().to_string().trim_end());
+            Ok(())
+        }
+    };
+    Progress::erase();
+    let (text, code) = match ended {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Input(text)) => (text, 2),
+        Err(Failure::Run(text)) => (text, 1),
+        Err(Failure::Halted) => return ExitCode::from(1),
+    };
+    console::complain(&text);
+    ExitCode::from(code)
+}
+
+/// What is wrong with the command line, in one sentence.
+fn sentence(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(other)) => format!("{first}; did you mean `{other}`?"),
+        _ => format!("{first}; `--help` lists the options"),
+    }
+}
+
+impl Options {
+    /// The conductor's settings that these options stand for.
+    pub(crate) fn conductor(&self) -> ConductorPlugin {
+        ConductorPlugin {
+            seed: self.seed,
+            threads: usize::from(self.threads),
+            typed: !self.no_typed,
+            ..ConductorPlugin::default()
+        }
+    }
+
+    /// Shows how far a run of an `App` is, on a terminal, when it takes longer than two seconds.
+    pub(crate) fn progress(&self, until: SimTime) -> impl Plugin + use<> {
+        let progress = Progress::new(self.quiet);
+        move |app: &mut App| {
+            let mut progress = progress.clone();
+            app.add_systems(Update, move |status: Res<RunStatus>| {
+                if let (Some(now), false) = (status.now, status.ended) {
+                    progress.show(now.as_secs_f64() / until.as_secs_f64(), || format!("{now} of {until} s simulated"));
+                }
+            });
+        }
+    }
+
+    /// Prints a line, unless `--quiet` is given.
+    pub(crate) fn say(&self, line: impl Display) {
+        if !self.quiet {
+            say(line);
+        }
+    }
+
+    /// Ends an example: the closing lines of its run, and the JSON object with `more` in it.
+    pub(crate) fn close(&self, report: &RunReport, more: impl Serialize) -> Result<(), Failure> {
+        let simulated = report.now.unwrap_or_default();
+        self.say(format_args!(
+            "{} instants, {} steps, {} signals; {} participants",
+            count(report.ticks),
+            count(report.steps),
+            count(report.signals),
+            count(report.participants as u64),
+        ));
+        self.say(format_args!(
+            "{simulated} s simulated in {:.3} s: real-time factor {:.1}",
+            report.wall.as_secs_f64(),
+            report.real_time_factor()
+        ));
+        self.say(format_args!("world hash {}", report.world_hash));
+        self.json(&Summary {
+            world_hash: report.world_hash.to_string(),
+            seed: report.seed,
+            threads: self.threads,
+            typed: !self.no_typed,
+            instants: report.ticks,
+            steps: report.steps,
+            signals: report.signals,
+            participants: report.participants,
+            simulated_s: simulated.as_secs_f64(),
+            wall_s: report.wall.as_secs_f64(),
+            real_time_factor: report.real_time_factor(),
+            halt: report.halt.as_ref().map(ToString::to_string),
+            more,
+        });
+        if report.is_complete() { Ok(()) } else { Err(Failure::Halted) }
+    }
+
+    /// Prints an object as the last line, if `--json` is given.
+    pub(crate) fn json(&self, object: &impl Serialize) {
+        if self.json {
+            Progress::erase();
+            // Keys are texts and numbers finite; what is not would be printed as null.
+            say(serde_json::to_string(object).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")));
+        }
+    }
+}
+
+/// What `--json` prints of a run.
+#[derive(Serialize)]
+struct Summary<T> {
+    world_hash: String,
+    seed: u64,
+    threads: u16,
+    typed: bool,
+    instants: u64,
+    steps: u64,
+    signals: u64,
+    participants: usize,
+    simulated_s: f64,
+    wall_s: f64,
+    real_time_factor: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    halt: Option<String>,
+    #[serde(flatten)]
+    more: T,
+}
+
+/// Nothing to add to the JSON object.
+#[derive(Serialize)]
+pub(crate) struct Nothing {}
+
+/// Wall-clock seconds that `work` takes, and what it returns.
+#[allow(clippy::disallowed_methods, reason = "examples measure themselves; no result depends on it")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed().as_secs_f64(), result)
+}

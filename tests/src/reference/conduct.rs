@@ -1,0 +1,279 @@
+//! The slow conductor.
+
+use std::collections::BTreeSet;
+
+use chaconne_sim_core::fingerprint::{self, MembershipChange, MembershipKind};
+use chaconne_sim_core::rng::{Domain, StreamKey};
+use chaconne_sim_core::{Delivery, Fingerprint, SimDuration, SimTime, StateWriter, canon};
+
+use super::matcher::matches;
+use super::world::{Action, ActorPlan, Arrival, Blueprint, Held, NodePlan, Value, View, Wanderer};
+
+/// What a run comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The fingerprint.
+    pub world_hash: Fingerprint,
+    /// The number of instants.
+    pub ticks: u64,
+    /// The number of signals.
+    pub signals: u64,
+    /// What every leaf was given, step by step, in the world's order within an instant.
+    pub views: Vec<(String, View)>,
+}
+
+/// A participant in the world.
+struct Leaf {
+    path: String,
+    actor: String,
+    wanderer: Wanderer,
+    next_due: SimTime,
+    last_step: Option<SimTime>,
+    /// The number of its next signal.
+    seq: u64,
+    /// Which of all signals it has been given.
+    given: BTreeSet<usize>,
+}
+
+/// A signal that was published.
+struct Sent {
+    time: SimTime,
+    key: String,
+    publisher: String,
+    /// The publisher's actor, and its place in the world's order.
+    actor: String,
+    place: usize,
+    seq: u64,
+    value: Value,
+}
+
+/// Runs a world to its end.
+///
+/// # Panics
+/// On a world that would halt.
+pub fn conduct(blueprint: &Blueprint) -> Outcome {
+    let mut leaves = in_order(&blueprint.actors);
+    let mut joins: Vec<_> =
+        blueprint.actors.iter().flat_map(|actor| flatten(actor).into_iter().map(|leaf| (leaf.path, leaf.next_due))).collect();
+    let mut requests = blueprint.leaves.iter().peekable();
+    let mut sent: Vec<Sent> = Vec::new();
+    let mut outcome = Outcome {
+        world_hash: fingerprint::world_start(&blueprint.name, blueprint.seed),
+        ticks: 0,
+        signals: 0,
+        views: Vec::new(),
+    };
+    while let Some(now) = leaves.iter().map(|leaf| leaf.next_due).min().filter(|time| *time < blueprint.until) {
+        // The actors that were asked to leave before this instant are not stepped at it.
+        let mut left = Vec::new();
+        while let Some((_, path)) = requests.next_if(|(time, _)| *time <= now) {
+            let below = format!("{path}/");
+            let (gone, stay) = leaves.into_iter().partition(|leaf| leaf.path == *path || leaf.path.starts_with(&below));
+            leaves = stay;
+            left.extend(gone.into_iter().map(|leaf: Leaf| leaf.path));
+        }
+        let mut contributions = Vec::new();
+        for place in 0..leaves.len() {
+            if leaves[place].next_due == now {
+                let present: BTreeSet<&str> = leaves.iter().map(|leaf| leaf.path.as_str()).collect();
+                let view = view(now, place, &leaves[place], &present, &sent, blueprint);
+                let leaf = &mut leaves[place];
+                let new = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf));
+                leaf.given = new.collect();
+                let mut rng = StreamKey::new(blueprint.seed, Domain::Step, &leaf.path, "", now.as_nanos()).stream(0);
+                let action = leaf.wanderer.act(&view, &mut rng).unwrap();
+                outcome.views.push((leaf.path.clone(), view));
+                outcome.signals += action.signals.len() as u64;
+                contributions.push(publish(now, place, leaf, action, &mut sent, blueprint));
+            }
+        }
+        let joined = joins.iter().map(|(path, time)| MembershipChange { kind: MembershipKind::Join, path, time: *time });
+        let left = left.iter().map(|path| MembershipChange { kind: MembershipKind::Leave, path, time: now });
+        let membership: Vec<_> = joined.chain(left).collect();
+        let tick_hash = fingerprint::tick_hash(outcome.ticks, now, &contributions, &membership);
+        outcome.world_hash = fingerprint::world_next(outcome.world_hash, tick_hash);
+        outcome.ticks += 1;
+        joins.clear();
+    }
+    outcome
+}
+
+/// All leaves in the world's order: actor by actor, each followed by those under its path.
+fn in_order(actors: &[ActorPlan]) -> Vec<Leaf> {
+    fn place(actor: &ActorPlan, all: &[ActorPlan], out: &mut Vec<Leaf>) {
+        out.extend(flatten(actor));
+        for other in all {
+            if parent_of(other, all).is_some_and(|parent| parent.path == actor.path) {
+                place(other, all, out);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for actor in actors {
+        if parent_of(actor, actors).is_none() {
+            place(actor, actors, &mut out);
+        }
+    }
+    out
+}
+
+/// The actor of whose tree the path in front of the last segment is a part.
+fn parent_of<'a>(actor: &ActorPlan, all: &'a [ActorPlan]) -> Option<&'a ActorPlan> {
+    let (parent, _) = actor.path.rsplit_once('/')?;
+    let own = |other: &&ActorPlan| paths(&other.path, &other.node).iter().any(|path| path == parent);
+    all.iter().find(own)
+}
+
+/// The paths of a tree.
+fn paths(path: &str, node: &NodePlan) -> Vec<String> {
+    let mut all = vec![path.to_string()];
+    if let NodePlan::Group(children) = node {
+        all.extend(children.iter().flat_map(|(name, child)| paths(&format!("{path}/{name}"), child)));
+    }
+    all
+}
+
+/// The leaves of an actor, depth first.
+fn flatten(actor: &ActorPlan) -> Vec<Leaf> {
+    fn walk(path: &str, node: &NodePlan, actor: &ActorPlan, out: &mut Vec<Leaf>) {
+        match node {
+            NodePlan::Leaf(wanderer) => out.push(Leaf {
+                path: path.to_string(),
+                actor: actor.path.clone(),
+                wanderer: wanderer.clone(),
+                next_due: actor.first_due,
+                last_step: None,
+                seq: 0,
+                given: BTreeSet::new(),
+            }),
+            NodePlan::Group(children) => {
+                for (name, child) in children {
+                    walk(&format!("{path}/{name}"), child, actor, out);
+                }
+            }
+        }
+    }
+    let mut out = Vec::new();
+    walk(&actor.path, &actor.node, actor, &mut out);
+    out
+}
+
+/// Between actors: what is older than now. Inside an actor also what an earlier leaf published now.
+fn visible(signal: &Sent, now: SimTime, place: usize, leaf: &Leaf) -> bool {
+    signal.time < now || (signal.actor == leaf.actor && signal.place < place)
+}
+
+fn view(
+    now: SimTime,
+    place: usize,
+    leaf: &Leaf,
+    present: &BTreeSet<&str>,
+    sent: &[Sent],
+    blueprint: &Blueprint,
+) -> View {
+    let subscriptions = || leaf.wanderer.subscriptions.iter();
+    let resolved = |text: &str| match text.strip_prefix("chaconne/") {
+        Some(_) => text.to_string(),
+        None => format!("chaconne/{}/actor/{}/{text}", blueprint.name, leaf.actor),
+    };
+    let seen: Vec<usize> = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf)).collect();
+
+    let mut inbox: Vec<&Sent> = Vec::new();
+    for &index in &seen {
+        let mut every = subscriptions().filter(|subscription| subscription.delivery() == Delivery::Every);
+        let wanted = every.any(|subscription| matches(&resolved(subscription.key()), &sent[index].key));
+        if wanted && !leaf.given.contains(&index) {
+            inbox.push(&sent[index]);
+        }
+    }
+    inbox.sort_by_key(|signal| (signal.time, signal.publisher.as_bytes(), signal.seq));
+
+    let (mut held, mut newest) = (Vec::new(), Vec::new());
+    for subscription in subscriptions().filter(|subscription| subscription.delivery() == Delivery::Latest) {
+        let expression = resolved(subscription.key());
+        // What a publisher said last under a key stands for all that it said before.
+        let mut last: Vec<usize> = Vec::new();
+        for &index in &seen {
+            let signal = &sent[index];
+            if present.contains(signal.publisher.as_str()) && matches(&expression, &signal.key) {
+                last.retain(|&other| (&sent[other].key, &sent[other].publisher) != (&signal.key, &signal.publisher));
+                last.push(index);
+            }
+        }
+        last.sort_by_key(|&index| (sent[index].key.as_bytes(), sent[index].publisher.as_bytes()));
+        let latest = last.iter().map(|&index| &sent[index]).max_by_key(|s| (s.time, s.publisher.as_bytes(), s.seq));
+        newest.push(latest.map(|signal| (signal.time, text(&signal.value))));
+        let each = last.iter().map(|&index| Held {
+            key: sent[index].key.clone(),
+            time: sent[index].time,
+            is_new: !leaf.given.contains(&index),
+            value: sent[index].value.clone(),
+        });
+        held.push(each.collect());
+    }
+
+    View {
+        now,
+        dt: leaf.last_step.map_or(SimDuration::ZERO, |last| now.since(last).unwrap()),
+        inbox: inbox
+            .into_iter()
+            .map(|signal| Arrival {
+                time: signal.time,
+                publisher: signal.publisher.clone(),
+                seq: signal.seq,
+                key: signal.key.clone(),
+                value: signal.value.clone(),
+            })
+            .collect(),
+        held,
+        newest,
+    }
+}
+
+fn publish(
+    now: SimTime,
+    place: usize,
+    leaf: &mut Leaf,
+    action: Action,
+    sent: &mut Vec<Sent>,
+    blueprint: &Blueprint,
+) -> Fingerprint {
+    let mut signals: Vec<(String, u64, Vec<u8>)> = Vec::new();
+    for (signal, value) in action.signals {
+        let key = match signal.strip_prefix("chaconne/") {
+            Some(_) => signal,
+            None => format!("chaconne/{}/actor/{}/{signal}", blueprint.name, leaf.actor),
+        };
+        signals.push((key.clone(), leaf.seq, text(&value).into_bytes()));
+        sent.push(Sent {
+            time: now,
+            key,
+            publisher: leaf.path.clone(),
+            actor: leaf.actor.clone(),
+            place,
+            seq: leaf.seq,
+            value,
+        });
+        leaf.seq += 1;
+    }
+    leaf.next_due = action.next_due;
+    leaf.last_step = Some(now);
+    let state = leaf.wanderer.state().and_then(|state| {
+        let mut out = StateWriter::new();
+        out.u64(state);
+        out.finish()
+    });
+    let signals: Vec<(&str, u64, &[u8])> =
+        signals.iter().map(|(key, seq, text)| (key.as_str(), *seq, text.as_slice())).collect();
+    fingerprint::contribution(&leaf.path, action.next_due, &signals, state)
+}
+
+/// The canonical text of a value.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Number(value) => canon::to_string(value),
+        Value::Reading(value) => canon::to_string(value),
+        Value::Text(value) => canon::to_string(value),
+    }
+    .unwrap()
+}

@@ -1,0 +1,263 @@
+//! A world as a value, and participants that either conductor can run.
+
+use std::sync::{Arc, Mutex};
+
+use chaconne_conductor::{Actor, Group, Node};
+use chaconne_sim_core::{
+    Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription, canon,
+};
+
+/// A world: its actors in the order of adding, and the leaves that are asked of it.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    /// The world's name.
+    pub name: String,
+    /// The seed.
+    pub seed: u64,
+    /// The actors, in the order of adding.
+    pub actors: Vec<ActorPlan>,
+    /// Actors that are asked to leave, when all instants before a time have been stepped; ordered by time.
+    pub leaves: Vec<(SimTime, String)>,
+    /// The end.
+    pub until: SimTime,
+}
+
+/// An actor.
+#[derive(Clone, Debug)]
+pub struct ActorPlan {
+    /// Its path.
+    pub path: String,
+    /// When its leaves are first due.
+    pub first_due: SimTime,
+    /// Whether a thread of its own is worth while.
+    pub heavy: bool,
+    /// What it is made of.
+    pub node: NodePlan,
+}
+
+/// A participant, or children with names.
+#[derive(Clone, Debug)]
+pub enum NodePlan {
+    /// A participant.
+    Leaf(Wanderer),
+    /// Children, in order.
+    Group(Vec<(String, NodePlan)>),
+}
+
+/// A participant that publishes, sleeps and sometimes stops by dice, loaded with all that it has ever been given: whatever
+/// reaches it differently changes everything after.
+#[derive(Clone, Debug, Default)]
+pub struct Wanderer {
+    /// What it asks for.
+    pub subscriptions: Vec<Subscription>,
+    /// The texts that it publishes under; the first letter of the last segment says as what: `n`, `r` or `t`.
+    pub signals: Vec<String>,
+    /// How long it may sleep.
+    pub periods: Vec<SimDuration>,
+    /// One in so many steps is its last; zero: none.
+    pub stops: u64,
+    /// Whether it writes state.
+    pub stateful: bool,
+    digest: u64,
+}
+
+/// What one step is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The instant.
+    pub now: SimTime,
+    /// Time since the last step.
+    pub dt: SimDuration,
+    /// The inbox.
+    pub inbox: Vec<Arrival>,
+    /// For each `latest` subscription the held values, ordered by (key, publisher).
+    pub held: Vec<Vec<Held>>,
+    /// For each `latest` subscription the time of the newest, and its text.
+    pub newest: Vec<Option<(SimTime, String)>>,
+}
+
+/// A signal in an inbox.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    /// When it was published.
+    pub time: SimTime,
+    /// By whom.
+    pub publisher: String,
+    /// As which of its signals.
+    pub seq: u64,
+    /// Under which key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+}
+
+/// A held value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Its key.
+    pub key: String,
+    /// When it was published.
+    pub time: SimTime,
+    /// Whether it came since the last step.
+    pub is_new: bool,
+    /// The value.
+    pub value: Value,
+}
+
+/// What is published.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Published as a `u64`.
+    Number(u64),
+    /// Published as an `f64`.
+    Reading(f64),
+    /// Published as a `String`.
+    Text(String),
+}
+
+/// What one step does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// What it publishes.
+    pub signals: Vec<(String, Value)>,
+    /// When it is due next.
+    pub next_due: SimTime,
+}
+
+impl Wanderer {
+    /// One step: by the view and the dice alone.
+    ///
+    /// # Errors
+    /// When the next due time lies beyond the end of time.
+    ///
+    /// # Panics
+    /// When it has no periods, or has signals without a known first letter.
+    pub fn act(&mut self, view: &View, rng: &mut DetRng) -> Result<Action, chaconne_sim_core::TimeError> {
+        for byte in format!("{view:?}").bytes() {
+            self.digest = (self.digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        let count = if self.signals.is_empty() { 0 } else { rng.below(4) };
+        let signals = (0..count)
+            .map(|_| {
+                let signal = rng.choose(&self.signals).unwrap().clone();
+                let load = self.digest ^ rng.next_u64();
+                let value = match kind(&signal) {
+                    'n' => Value::Number(load),
+                    'r' => Value::Reading((load >> 11) as f64 / 1024.0),
+                    _ => Value::Text(format!("{load}").repeat((load % 4) as usize)),
+                };
+                (signal, value)
+            })
+            .collect();
+        let stops = self.stops > 0 && rng.below(self.stops) == 0;
+        let period = *rng.choose(&self.periods).unwrap();
+        let next_due = if stops { SimTime::MAX } else { view.now.checked_add(period)? };
+        Ok(Action { signals, next_due })
+    }
+
+    /// What it writes as state.
+    pub fn state(&self) -> Option<u64> {
+        self.stateful.then_some(self.digest)
+    }
+}
+
+/// As what a signal is published.
+fn kind(signal: &str) -> char {
+    signal.rsplit('/').next().and_then(|name| name.chars().next()).unwrap()
+}
+
+/// What every leaf was given, by path: kept while a world runs.
+pub type Views = Arc<Mutex<Vec<(String, View)>>>;
+
+/// Runs a [`Wanderer`] as a participant of the real conductor.
+struct Conducted {
+    wanderer: Wanderer,
+    views: Views,
+}
+
+impl Conducted {
+    fn view(&self, ctx: &StepCtx<'_>) -> Result<View, StepError> {
+        let inbox = ctx
+            .inbox()
+            .map(|received| {
+                Ok(Arrival {
+                    time: received.time(),
+                    publisher: received.publisher().to_string(),
+                    seq: received.seq(),
+                    key: received.key().to_string(),
+                    value: match kind(received.key().as_str()) {
+                        'n' => Value::Number(received.decode()?),
+                        'r' => Value::Reading(received.decode()?),
+                        _ => Value::Text(received.decode()?),
+                    },
+                })
+            })
+            .collect::<Result<_, StepError>>()?;
+        let (mut all_held, mut all_newest) = (Vec::new(), Vec::new());
+        for subscription in &self.wanderer.subscriptions {
+            if subscription.delivery() == Delivery::Every {
+                continue;
+            }
+            let mut held = Vec::new();
+            for (key, latest) in ctx.latest_payloads(subscription.key())? {
+                let value = match kind(key.as_str()) {
+                    'n' => Value::Number(latest.value.decode()?),
+                    'r' => Value::Reading(latest.value.decode()?),
+                    _ => Value::Text(latest.value.decode()?),
+                };
+                held.push(Held { key: key.to_string(), time: latest.time, is_new: latest.is_new, value });
+            }
+            all_held.push(held);
+            // A set of keys may hold values of several types: any JSON will do.
+            let newest = ctx.latest::<serde_json::Value>(subscription.key())?;
+            all_newest.push(newest.map(|newest| Ok::<_, StepError>((newest.time, canon::to_string(&newest.value)?))).transpose()?);
+        }
+        Ok(View { now: ctx.now(), dt: ctx.dt(), inbox, held: all_held, newest: all_newest })
+    }
+}
+
+impl Participant for Conducted {
+    fn subscriptions(&self) -> Vec<Subscription> {
+        self.wanderer.subscriptions.clone()
+    }
+
+    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        let view = self.view(ctx)?;
+        let action = self.wanderer.act(&view, ctx.rng())?;
+        self.views.lock().unwrap().push((ctx.path().to_string(), view));
+        for (signal, value) in &action.signals {
+            match value {
+                Value::Number(value) => ctx.publish(signal, value)?,
+                Value::Reading(value) => ctx.publish(signal, value)?,
+                Value::Text(value) => ctx.publish(signal, value)?,
+            }
+        }
+        Ok(action.next_due)
+    }
+
+    fn write_state(&self, out: &mut StateWriter) {
+        if let Some(state) = self.wanderer.state() {
+            out.u64(state);
+        }
+    }
+}
+
+impl ActorPlan {
+    /// The actor, for the real conductor. Its leaves add what they are given to `views`.
+    pub fn build(&self, views: &Views) -> Actor {
+        let actor = Actor::of(self.path.as_str(), self.node.build(views)).first_due(self.first_due);
+        if self.heavy { actor.heavy() } else { actor }
+    }
+}
+
+impl NodePlan {
+    fn build(&self, views: &Views) -> Node {
+        match self {
+            Self::Leaf(wanderer) => Conducted { wanderer: wanderer.clone(), views: views.clone() }.into(),
+            Self::Group(children) => children
+                .iter()
+                .fold(Group::default(), |group, (name, child)| group.child(name.as_str(), child.build(views)))
+                .into(),
+        }
+    }
+}
