@@ -58,7 +58,7 @@ pub struct Wanderer {
     pub stops: u64,
     /// Whether it writes state.
     pub stateful: bool,
-    digest: u64,
+    pub(super) digest: u64,
 }
 
 /// What one step is given.
