@@ -69,7 +69,7 @@
 //! 1. The earliest time in the agenda becomes now. Actors that were asked to leave are gone from here on.
 //! 2. Those who are due stand in the *world's order*: actors in the order of their joining, the parts of each in
 //!    pipeline order, and an actor under another's path directly after it.
-//! 3. A [host](host) steps them. Actors that are due at one instant cannot see each other's signals of that instant, so
+//! 3. A [host] steps them. Actors that are due at one instant cannot see each other's signals of that instant, so
 //!    they may be stepped side by side, on any thread.
 //! 4. What they did is folded in the world's order, whoever was ready first: due times go to the agenda, signals to
 //!    inboxes, contributions to the tick hash, the tick hash to the world hash.
