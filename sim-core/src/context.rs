@@ -6,7 +6,7 @@ use crate::error::{PublishError, ReadError, StepResult};
 use crate::fingerprint::Frame;
 use crate::key::Key;
 use crate::path::ActorPath;
-use crate::port::{Content, Inbound, Names, Port, Published, StepInput};
+use crate::port::{Content, Held, Inbound, Names, Port, Published, StepInput};
 use crate::rng::{DetRng, Domain, StreamKey};
 use crate::signal::{Payload, SignalValue};
 use crate::time::{SimDuration, SimTime};
@@ -19,7 +19,7 @@ pub struct StepCtx<'a> {
     last: Option<SimTime>,
     seq: u64,
     inbox: &'a [Inbound],
-    names: Names<'a>,
+    names: &'a Names<'a>,
     port: &'a mut Port,
     frame: &'a mut Frame,
     published: &'a mut Vec<Published>,
@@ -105,25 +105,35 @@ impl<'a> StepCtx<'a> {
     /// When no `latest` subscription matches, or the value does not read as a `T`.
     #[inline]
     pub fn latest<T: SignalValue>(&self, key: &str) -> Result<Option<Latest<T>>, ReadError> {
-        let held = self.port.held(key, &self.names)?.ok_or_else(|| self.not_subscribed(key))?;
-        let newest = match held.as_slice() {
-            [] => return Ok(None),
-            [one] => *one,
-            several => several
-                .iter()
-                .copied()
-                .max_by(|a, b| {
-                    let path = |id| self.names.get(id).1;
-                    (a.time, path(a.output), a.seq).cmp(&(b.time, path(b.output), b.seq))
-                })
-                .unwrap_or(several[0]),
-        };
-        let name = self.names.get(newest.output);
-        Ok(Some(Latest {
-            value: decode(name.0, &newest.payload)?,
-            time: newest.time,
-            is_new: self.port.is_new(newest),
-        }))
+        let Some(newest) = self.newest(key)? else { return Ok(None) };
+        let (key, _) = self.names.get(newest.output);
+        Ok(Some(Latest { value: decode(key, &newest.payload)?, time: newest.time, is_new: self.port.is_new(newest) }))
+    }
+
+    /// As [`latest`](Self::latest), without reading the value; with its key.
+    ///
+    /// # Errors
+    /// When no `latest` subscription matches.
+    pub fn latest_payload(&self, key: &str) -> Result<Option<(Key, Latest<Payload>)>, ReadError> {
+        Ok(self.newest(key)?.map(|held| self.with_key(held)))
+    }
+
+    #[inline]
+    fn newest(&self, key: &str) -> Result<Option<&Held>, ReadError> {
+        let held = self.port.held(key, self.names)?.ok_or_else(|| self.not_subscribed(key))?;
+        Ok(match held.as_slice() {
+            [] => None,
+            [one] => Some(*one),
+            several => several.iter().copied().max_by(|a, b| {
+                let path = |id| self.names.get(id).1;
+                (a.time, path(a.output), a.seq).cmp(&(b.time, path(b.output), b.seq))
+            }),
+        })
+    }
+
+    fn with_key(&self, held: &Held) -> (Key, Latest<Payload>) {
+        let latest = Latest { value: held.payload.clone(), time: held.time, is_new: self.port.is_new(held) };
+        (self.names.get(held.output).0.clone(), latest)
     }
 
     /// Every held value that `key` matches, with its key, ordered by (key, publisher path).
@@ -145,14 +155,8 @@ impl<'a> StepCtx<'a> {
     /// # Errors
     /// When no `latest` subscription matches.
     pub fn latest_payloads(&self, key: &str) -> Result<Vec<(Key, Latest<Payload>)>, ReadError> {
-        let held = self.port.held(key, &self.names)?.ok_or_else(|| self.not_subscribed(key))?;
-        Ok(held
-            .iter()
-            .map(|held| {
-                let latest = Latest { value: held.payload.clone(), time: held.time, is_new: self.port.is_new(held) };
-                (self.names.get(held.output).0.clone(), latest)
-            })
-            .collect())
+        let held = self.port.held(key, self.names)?.ok_or_else(|| self.not_subscribed(key))?;
+        Ok(held.iter().map(|held| self.with_key(held)).collect())
     }
 
     #[cold]
@@ -179,8 +183,8 @@ impl<'a> StepCtx<'a> {
 
     #[inline]
     fn try_publish<T: SignalValue>(&mut self, signal: &str, value: &T) -> Result<(), PublishError> {
-        let output = self.port.output(signal)?;
-        let key = self.port.key(output);
+        let typed = self.port.run().typed;
+        let (output, key) = self.port.output(signal)?;
         let start = self.frame.len();
         self.frame.str(key.as_str());
         self.frame.u64(self.seq);
@@ -192,9 +196,8 @@ impl<'a> StepCtx<'a> {
             }
         };
         let bytes = &self.frame.as_slice()[text.clone()];
-        let typed = self.port.run().typed;
         if !typed {
-            self.port.check_faithful(key, value, bytes)?;
+            Port::check_faithful(key, value, bytes)?;
         }
         let payload = Payload::of_value(value, bytes, typed);
         self.published.push(Published { output, text, payload });
@@ -261,7 +264,7 @@ impl<T> Deref for Latest<T> {
 #[derive(Clone)]
 pub struct Inbox<'a> {
     items: std::slice::Iter<'a, Inbound>,
-    names: Names<'a>,
+    names: &'a Names<'a>,
 }
 
 impl<'a> Iterator for Inbox<'a> {
@@ -283,7 +286,7 @@ impl<'a> Iterator for Inbox<'a> {
 pub struct Received<'a> {
     item: &'a Inbound,
     payload: &'a Payload,
-    names: Names<'a>,
+    names: &'a Names<'a>,
 }
 
 impl<'a> Received<'a> {

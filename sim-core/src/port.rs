@@ -144,7 +144,8 @@ struct Input {
 /// One key under which the leaf has published.
 struct Output {
     key: Key,
-    /// Where the text given to `publish` begins in the key: it is the whole key, or its tail.
+    /// Where the text given to `publish` begins in the key: it is the whole key, or its tail. The whole key names the
+    /// output in any case.
     signal: u32,
     /// Later leaves of the same actor that are to be given its signals in the same instant.
     later: Box<[Link]>,
@@ -178,7 +179,8 @@ pub struct Port {
     steps: u64,
     inputs: Box<[Input]>,
     outputs: SmallVec<[Output; 1]>,
-    /// How many outputs have been told to the conductor.
+    /// How many outputs there are, and how many of them have been told to the conductor.
+    used: u32,
     declared: u32,
     held: Vec<Held>,
 }
@@ -194,7 +196,7 @@ pub struct StepInput<'a> {
     /// Everything since its last step, in order.
     pub inbox: &'a [Inbound],
     /// The keys and publishers behind output ids.
-    pub names: Names<'a>,
+    pub names: &'a Names<'a>,
 }
 
 /// Where one step writes. The buffers are the host's, and are used again.
@@ -203,7 +205,7 @@ pub struct StepOutput<'a> {
     pub frame: &'a mut Frame,
     /// The signals are appended here.
     pub published: &'a mut Vec<Published>,
-    /// Scratch for the participant's state.
+    /// Scratch for the participant's state; empty.
     pub state: &'a mut StateWriter,
 }
 
@@ -223,7 +225,9 @@ pub struct Stepped {
 pub struct Names<'a> {
     /// What the conductor has told.
     pub table: &'a OutputTable,
-    /// The earlier leaves of the same actor.
+    /// The first leaf of the same actor, if it is an earlier one.
+    pub first: Option<&'a Port>,
+    /// The other earlier leaves.
     pub siblings: &'a [Port],
 }
 
@@ -236,8 +240,9 @@ impl<'a> Names<'a> {
         if let Some(info) = self.table.get(id) {
             return (&info.key, &info.publisher);
         }
-        self.siblings
-            .iter()
+        self.first
+            .into_iter()
+            .chain(self.siblings)
             .find(|port| port.leaf == id.leaf)
             .and_then(|port| Some((&port.outputs.get(id.index as usize)?.key, &port.path)))
             .expect("an output is declared before its signals are delivered")
@@ -290,6 +295,7 @@ impl Port {
             steps: 0,
             inputs,
             outputs: SmallVec::new(),
+            used: 0,
             declared: 0,
             held: Vec::new(),
         })
@@ -341,7 +347,7 @@ impl Port {
     /// Whether [`take_declared`](Self::take_declared) has something to tell.
     #[inline]
     pub fn has_undeclared(&self) -> bool {
-        self.outputs.len() > self.declared as usize
+        self.used > self.declared
     }
 
     /// Finds out which of `later` (the leaves behind this one in its actor, the first at pipeline position `position`)
@@ -374,7 +380,7 @@ impl Port {
         input: StepInput<'_>,
         output: StepOutput<'_>,
     ) -> Result<Stepped, StepError> {
-        self.receive(input.inbox, &input.names);
+        self.receive(input.inbox, input.names);
         self.steps += 1;
         let StepOutput { frame, published, state } = output;
         let start = frame.len();
@@ -389,19 +395,13 @@ impl Port {
         let next_due = returned?;
         frame.patch_u64(due_at, next_due.as_nanos() as u64);
         frame.patch_u64(count_at, (published.len() - before) as u64);
-        state.clear();
         participant.write_state(state);
-        if let Some(error) = state.take_error() {
-            return Err(format!("its state cannot be written: {error}").into());
-        }
-        let state = state.finish();
-        match state {
-            None => frame.u8(0),
-            Some(state) => {
-                frame.u8(1);
-                frame.fingerprint(state);
-            }
-        }
+        let state = if state.is_untouched() {
+            frame.u8(0);
+            None
+        } else {
+            take_state(state, frame)?
+        };
         let contribution = Fingerprint::of(&frame.as_slice()[start..]);
         Ok(Stepped { next_due, contribution, state })
     }
@@ -491,18 +491,19 @@ impl Port {
         held.step == self.steps
     }
 
-    /// The index of the output that `signal` names, declared if it is new.
+    /// The index and the key of the output that `signal` names, declared if it is new.
     #[inline]
-    pub(crate) fn output(&mut self, signal: &str) -> Result<u32, PublishError> {
-        match self.outputs.iter().position(|output| output.key.as_str().as_bytes()[output.signal as usize..] == *signal.as_bytes()) {
-            Some(index) => Ok(index as u32),
-            None => self.declare(signal),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn key(&self, output: u32) -> &Key {
-        &self.outputs[output as usize].key
+    pub(crate) fn output(&mut self, signal: &str) -> Result<(u32, &Key), PublishError> {
+        let outputs = self.outputs.as_slice();
+        let named = |output: &Output| {
+            let key = output.key.as_str().as_bytes();
+            key[output.signal as usize..] == *signal.as_bytes() || *key == *signal.as_bytes()
+        };
+        let index = match outputs.iter().position(named) {
+            Some(index) => index as u32,
+            None => self.declare(signal)?,
+        };
+        Ok((index, &self.outputs[index as usize].key))
     }
 
     #[cold]
@@ -517,20 +518,43 @@ impl Port {
         if !own {
             return Err(PublishError::NotOwn { key: key.to_string(), publisher: self.path.clone() });
         }
-        // Two texts may name one key (relative and absolute); they stay two outputs with equal routes.
         let from = key.as_str().len() - signal.len();
+        // Used by its whole key before, and by its tail now: one output still.
+        if let Some(index) = self.outputs.iter().position(|output| output.key == key) {
+            self.outputs[index].signal = from as u32;
+            return Ok(index as u32);
+        }
         self.outputs.push(Output { key, signal: from as u32, later: Box::default() });
-        Ok(self.outputs.len() as u32 - 1)
+        self.used += 1;
+        Ok(self.used - 1)
     }
 
     /// Where typed hand-over is off: the value's own text must read back as an equal value.
     #[cold]
-    pub(crate) fn check_faithful<T: SignalValue>(&self, key: &Key, value: &T, text: &[u8]) -> Result<(), PublishError> {
+    pub(crate) fn check_faithful<T: SignalValue>(key: &Key, value: &T, text: &[u8]) -> Result<(), PublishError> {
         match canon::from_slice::<T>(text) {
             Ok(read) if read == *value => Ok(()),
             _ => Err(PublishError::NotFaithful { key: key.to_string(), type_name: std::any::type_name::<T>() }),
         }
     }
+}
+
+/// Appends the fingerprint of a state to a contribution and empties the writer.
+#[cold]
+fn take_state(state: &mut StateWriter, frame: &mut Frame) -> Result<Option<Fingerprint>, StepError> {
+    if let Some(error) = state.take_error() {
+        return Err(format!("its state cannot be written: {error}").into());
+    }
+    let fingerprint = state.finish();
+    state.clear();
+    match fingerprint {
+        None => frame.u8(0),
+        Some(fingerprint) => {
+            frame.u8(1);
+            frame.fingerprint(fingerprint);
+        }
+    }
+    Ok(fingerprint)
 }
 
 /// Resolves a subscription's text. Every key of a run lies in its own world, so a wild card for the world says nothing

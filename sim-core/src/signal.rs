@@ -200,6 +200,16 @@ impl Payload {
     }
 }
 
+impl Default for Payload {
+    /// The text `null`.
+    #[inline]
+    fn default() -> Self {
+        let mut text = [0; IN_PLACE];
+        text[..4].copy_from_slice(b"null");
+        Self(Repr::Short { len: 4, text })
+    }
+}
+
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.to_text()))

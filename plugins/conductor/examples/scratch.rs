@@ -21,7 +21,9 @@ fn main() {
     let threads: usize = std::env::args().nth(1).map_or(1, |a| a.parse().unwrap());
     let only: usize = std::env::args().nth(2).map_or(0, |a| a.parse().unwrap());
     for n in [10usize, 1000, 100_000] {
- if only != 0 && n != only { continue; }
+        if only != 0 && n != only {
+            continue;
+        }
         let mut c = Conductor::new(ConductorConfig { threads, ..Default::default() }).unwrap();
         for i in 0..n {
             let from = format!("chaconne/*/actor/p{}/value", (i + n - 1) % n);

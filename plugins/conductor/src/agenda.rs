@@ -4,61 +4,128 @@ use std::collections::BTreeMap;
 
 use chaconne_sim_core::time::SimTime;
 
-/// Leaves by due time. A leaf stands in it once, under its next due time; entries of leaves that left meanwhile are
-/// filtered by who takes them.
+/// Leaves by due time. A leaf stands in it once, under its next due time. The entry of one that left stays where it is
+/// until its time is taken, but no longer counts: a time at which nobody is left to step is no instant.
 #[derive(Default)]
 pub(crate) struct Agenda {
+    /// The earliest time and its bucket, kept out of the map: an instant's leaves are often all due at the next one.
+    first: Option<(SimTime, u32)>,
+    /// The later times.
     times: BTreeMap<SimTime, u32>,
-    buckets: Vec<Vec<u32>>,
+    buckets: Vec<Bucket>,
     free: Vec<u32>,
     /// The buckets used last: most leaves of an instant are next due at one of few times.
     recent: [Option<(SimTime, u32)>; 4],
     turn: usize,
 }
 
+/// Those due at one time.
+#[derive(Default)]
+struct Bucket {
+    leaves: Vec<u32>,
+    /// How many of them have left.
+    gone: usize,
+}
+
+/// What [`Agenda::take_next`] took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) time: SimTime,
+    /// Entries of leaves that left are among those taken.
+    pub(crate) stale: bool,
+}
+
 impl Agenda {
     /// Puts `leaf` down for `time`; never for [`SimTime::MAX`].
     #[inline]
     pub(crate) fn push(&mut self, time: SimTime, leaf: u32) {
-        let bucket = match self.recent.iter().flatten().find(|recent| recent.0 == time) {
-            Some(&(_, bucket)) => bucket,
-            None => self.find_bucket(time),
+        let bucket = match self.first {
+            Some((first, bucket)) if first == time => bucket,
+            _ => self.bucket(time),
         };
-        self.buckets[bucket as usize].push(leaf);
+        self.buckets[bucket as usize].leaves.push(leaf);
     }
 
-    fn find_bucket(&mut self, time: SimTime) -> u32 {
+    fn bucket(&mut self, time: SimTime) -> u32 {
+        if let Some(&(_, bucket)) = self.recent.iter().flatten().find(|recent| recent.0 == time) {
+            return bucket;
+        }
         let (free, buckets) = (&mut self.free, &mut self.buckets);
-        let bucket = *self.times.entry(time).or_insert_with(|| {
+        let mut new = || {
             free.pop().unwrap_or_else(|| {
-                buckets.push(Vec::new());
+                buckets.push(Bucket::default());
                 buckets.len() as u32 - 1
             })
-        });
-        self.recent[self.turn] = Some((time, bucket));
-        self.turn = (self.turn + 1) % self.recent.len();
-        bucket
+        };
+        match self.first {
+            None => {
+                let bucket = new();
+                self.first = Some((time, bucket));
+                bucket
+            }
+            Some((first, later)) if time < first => {
+                let bucket = new();
+                self.times.insert(first, later);
+                self.first = Some((time, bucket));
+                bucket
+            }
+            Some(_) => {
+                let bucket = *self.times.entry(time).or_insert_with(new);
+                self.recent[self.turn] = Some((time, bucket));
+                self.turn = (self.turn + 1) % self.recent.len();
+                bucket
+            }
+        }
     }
 
     /// The earliest time at which somebody is due.
     #[inline]
     pub(crate) fn next(&self) -> Option<SimTime> {
-        self.times.first_key_value().map(|(&time, _)| time)
+        Some(self.first?.0)
     }
 
     /// Moves those due at the earliest time into `due`, in the order in which they were put down.
     #[inline]
-    pub(crate) fn take_next(&mut self, due: &mut Vec<u32>) -> Option<SimTime> {
-        let (time, bucket) = self.times.pop_first()?;
+    pub(crate) fn take_next(&mut self, due: &mut Vec<u32>) -> Option<Taken> {
+        let (time, bucket) = self.first.take()?;
+        let entry = &mut self.buckets[bucket as usize];
         due.clear();
-        std::mem::swap(due, &mut self.buckets[bucket as usize]);
+        std::mem::swap(due, &mut entry.leaves);
+        let stale = std::mem::take(&mut entry.gone) > 0;
         self.free.push(bucket);
-        for recent in &mut self.recent {
-            if recent.is_some_and(|recent| recent.1 == bucket) {
-                *recent = None;
-            }
+        self.refill();
+        Some(Taken { time, stale })
+    }
+
+    /// Says that a leaf put down for `time` has left.
+    pub(crate) fn leave(&mut self, time: SimTime) {
+        let first = self.first.filter(|first| first.0 == time);
+        let Some(bucket) = first.map(|first| first.1).or_else(|| self.times.get(&time).copied()) else { return };
+        let entry = &mut self.buckets[bucket as usize];
+        entry.gone += 1;
+        if entry.gone < entry.leaves.len() {
+            return;
         }
-        Some(time)
+        *entry = Bucket::default();
+        self.free.push(bucket);
+        self.forget((time, bucket));
+        if first.is_some() {
+            self.refill();
+        } else {
+            self.times.remove(&time);
+        }
+    }
+
+    /// Takes the earliest of the later times out of the map.
+    fn refill(&mut self) {
+        self.first = self.times.pop_first();
+        if let Some(first) = self.first {
+            self.forget(first);
+        }
+    }
+
+    fn forget(&mut self, used: (SimTime, u32)) {
+        self.recent.iter_mut().filter(|recent| **recent == Some(used)).for_each(|recent| *recent = None);
     }
 }
 
@@ -77,7 +144,7 @@ mod tests {
         let mut seen = 0;
         for step in 0..10 {
             assert_eq!(agenda.next(), Some(time(step)));
-            assert_eq!(agenda.take_next(&mut due), Some(time(step)));
+            assert_eq!(agenda.take_next(&mut due).unwrap().time, time(step));
             assert!(due.is_sorted());
             assert!(due.iter().all(|&leaf| i64::from(leaf) * 7 % 10 == step));
             seen += due.len();
@@ -87,7 +154,30 @@ mod tests {
             }
         }
         assert_eq!(seen, 100);
-        assert_eq!(agenda.take_next(&mut due), Some(time(40)));
+        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(40), stale: false }));
         assert_eq!((due.as_slice(), agenda.next()), (&[7][..], None));
+    }
+
+    #[test]
+    fn a_time_whose_leaves_have_all_left_is_no_instant() {
+        let mut agenda = Agenda::default();
+        let time = SimTime::from_secs;
+        for (at, leaf) in [(3, 0), (1, 1), (2, 2), (2, 3), (3, 4)] {
+            agenda.push(time(at), leaf);
+        }
+        agenda.leave(time(1));
+        assert_eq!(agenda.next(), Some(time(2)));
+        agenda.leave(time(2));
+        let mut due = Vec::new();
+        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(2), stale: true }));
+        agenda.push(time(5), 2);
+        agenda.leave(time(3));
+        agenda.leave(time(3));
+        assert_eq!(agenda.next(), Some(time(5)));
+        agenda.push(time(3), 7);
+        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(3), stale: false }));
+        assert_eq!(due, [7]);
+        agenda.leave(time(5));
+        assert_eq!((agenda.next(), agenda.take_next(&mut due)), (None, None));
     }
 }

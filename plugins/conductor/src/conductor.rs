@@ -70,7 +70,6 @@ pub struct Conductor {
     pub(crate) membership: Vec<Membership>,
     /// Counts changes of membership, for mirrors.
     pub(crate) generation: u64,
-    pub(crate) generation_at_last_instant: u64,
     /// Outputs that came into use, until a mirror takes note of them.
     pub(crate) unmirrored: Vec<OutputId>,
     /// Outputs that the host has not been told of.
@@ -81,6 +80,8 @@ pub struct Conductor {
     pub(crate) signals: u64,
     pub(crate) world_hash: Fingerprint,
     pub(crate) halt: Option<Halt>,
+    /// The tables hold a part of an instant that failed.
+    pub(crate) torn: bool,
 
     // Buffers that are used again at every instant.
     pub(crate) due: Vec<u32>,
@@ -119,7 +120,6 @@ impl Conductor {
             leaving: Vec::new(),
             membership: Vec::new(),
             generation: 0,
-            generation_at_last_instant: 0,
             unmirrored: Vec::new(),
             declared: Vec::new(),
             now: None,
@@ -127,6 +127,7 @@ impl Conductor {
             steps: 0,
             signals: 0,
             halt: None,
+            torn: false,
             due: Vec::new(),
             tick_frame: Frame::new(),
             request: StepRequest::default(),
@@ -260,7 +261,8 @@ impl Conductor {
     }
 
     /// The newest value under a key, read as a `T`; when several publish under it, the newest by (time, publisher path,
-    /// sequence number). `None` before the first, when it does not read as a `T`, and after its publisher left.
+    /// sequence number). `None` before the first, when it does not read as a `T`, and after its publisher left. After a
+    /// halt it may be one of the instant that failed.
     pub fn latest<T: chaconne_sim_core::signal::SignalValue>(&self, key: &Key) -> Option<(SimTime, T)> {
         let sample = self.newest(key)?;
         Some((sample.time, sample.payload.decode().ok()?))

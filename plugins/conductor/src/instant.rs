@@ -10,6 +10,7 @@ use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published, Reach};
 use chaconne_sim_core::time::SimTime;
 
+use crate::agenda::Taken;
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause};
 use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
@@ -31,20 +32,18 @@ impl Conductor {
         }
         let mut due = std::mem::take(&mut self.due);
         let result = match self.agenda.take_next(&mut due) {
-            Some(now) => self.conduct(now, &mut due),
+            Some(taken) => self.conduct(taken, &mut due),
             None => Ok(()),
         };
         self.due = due;
         result.map_err(|halt| self.set_halt(halt))
     }
 
-    fn conduct(&mut self, now: SimTime, due: &mut Vec<u32>) -> Result<(), Halt> {
-        self.apply_leaves(now);
+    fn conduct(&mut self, Taken { time: now, stale }: Taken, due: &mut Vec<u32>) -> Result<(), Halt> {
+        let left = self.apply_leaves(now);
         let rows = &self.registry.rows;
-        if self.generation_at_last_instant != self.generation {
-            // Entries of leaves that left; nobody else's due time differs from the agenda's.
+        if stale || left {
             due.retain(|&leaf| rows[leaf as usize].next_due == now);
-            self.generation_at_last_instant = self.generation;
         }
         if !due.is_sorted_by_key(|&leaf| rows[leaf as usize].order) {
             due.sort_unstable_by_key(|&leaf| rows[leaf as usize].order);
@@ -54,6 +53,8 @@ impl Conductor {
         self.tick_frame.time(now);
         self.tick_frame.u64(due.len() as u64);
         let keep_texts = !self.monitors.is_empty();
+        let counts = (self.steps, self.signals);
+        let mut failed: Option<Halt> = None;
         let mut rest: &[u32] = due;
         while !rest.is_empty() {
             let batch;
@@ -62,15 +63,28 @@ impl Conductor {
             self.fill(&mut request, now, keep_texts, batch);
             self.host.begin(request);
             let mut reply = self.host.finish();
-            self.check(now, &reply)?;
-            self.fold(now, &mut reply);
+            match (&mut failed, self.check(now, &reply)) {
+                (None, Ok(())) => self.fold(now, &mut reply),
+                // After a failure the rest is stepped for the report alone: how many others failed.
+                (None, Err(halt)) => failed = Some(halt),
+                (Some(_), Ok(())) => {}
+                (Some(first), Err(halt)) => first.others += 1 + halt.others,
+            }
             if keep_texts {
                 self.replies.push(reply);
             } else {
                 self.take_back(reply);
             }
         }
-        self.close(now)
+        match failed {
+            None => self.close(now),
+            Some(halt) => {
+                // The instant does not count, though earlier batches of it may have been folded.
+                self.torn = self.steps != counts.0;
+                (self.steps, self.signals) = counts;
+                Err(halt)
+            }
+        }
     }
 
     /// The first [`BATCH`] leaves or so, cut between actors.
@@ -83,17 +97,20 @@ impl Conductor {
         due.split_at(end)
     }
 
-    /// Removes the actors that were asked to leave: this is the first instant that they do not step.
-    fn apply_leaves(&mut self, now: SimTime) {
+    /// Removes the actors that were asked to leave: this is the first instant that they do not step. Says whether
+    /// anybody left.
+    fn apply_leaves(&mut self, now: SimTime) -> bool {
+        let before = self.generation;
         for path in std::mem::take(&mut self.leaving) {
             // Two requests for one actor are one leave; so is one for an actor whose parent left with it.
             let Ok(slot) = self.registry.leaving(&path) else { continue };
-            let Self { registry, routing, inboxes, host, membership, .. } = self;
+            let Self { registry, agenda, routing, inboxes, host, membership, .. } = self;
             registry.leave(slot, &mut |registry, id| {
                 let leaves = registry.entry(id.slot).map(|entry| entry.leaf_slots()).unwrap_or_default();
                 for leaf in leaves {
                     let path = registry.path[leaf as usize].clone();
                     membership.push(Membership { kind: MembershipKind::Leave, path, time: now });
+                    agenda.leave(registry.rows[leaf as usize].next_due);
                     routing.unsubscribe(leaf);
                     inboxes.clear(&mut registry.rows[leaf as usize].inbox);
                     for (output, index) in routing.withdraw(leaf).into_iter().zip(0..) {
@@ -113,6 +130,7 @@ impl Conductor {
             });
             self.generation += 1;
         }
+        self.generation != before
     }
 
     /// Writes the request for a batch.
@@ -208,7 +226,7 @@ impl Conductor {
         }
     }
 
-    /// Delivers one signal to the inboxes of its receivers.
+    /// Delivers one signal to the inboxes of its receivers, and keeps it as the newest of its output.
     #[inline]
     fn route(&mut self, now: SimTime, leaf: u32, seq: u64, signal: &mut Published) {
         let Self { routing, inboxes, registry, .. } = self;
@@ -233,7 +251,9 @@ impl Conductor {
                 inboxes.push_latest(&mut receiver.inbox, route, item, due == now);
             }
         }
-        output.newest = Some(Sample { time: now, seq, payload: signal.payload.clone() });
+        // The reply's buffer is only cleared after this.
+        let payload = std::mem::take(&mut signal.payload);
+        output.newest = Some(Sample { time: now, seq, payload });
     }
 
     /// Ends the instant: hashes, monitors.

@@ -256,6 +256,10 @@ fn advance(world: &mut World) {
 fn mirror(world: &mut World) {
     with_driver(world, |driver, world| {
         let (Some(settings), Some(conductor)) = (&driver.settings, &mut driver.conductor) else { return };
+        // An instant that failed does not count: mirrors stay where they are when a part of it is in the tables.
+        if conductor.torn {
+            return;
+        }
         driver.mirrors.follow(settings.mirrors, conductor, &mut driver.specs, world);
     });
 }

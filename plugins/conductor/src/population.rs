@@ -178,8 +178,16 @@ type Publication = Box<dyn FnOnce(&mut StepCtx<'_>) -> Result<(), PublishError> 
 #[derive(Resource, Default)]
 pub struct PopulationSignals {
     inbox: Vec<Arrived>,
-    held: BTreeMap<Cow<'static, str>, Vec<(Key, Latest<Payload>)>>,
+    held: BTreeMap<String, HeldValues>,
     outbox: Vec<Publication>,
+}
+
+/// What a `latest` subscription holds.
+#[derive(Default)]
+struct HeldValues {
+    /// Ordered by key.
+    all: Vec<(Key, Latest<Payload>)>,
+    newest: Option<(Key, Latest<Payload>)>,
 }
 
 /// A signal in a population's inbox.
@@ -226,7 +234,7 @@ impl PopulationSignals {
     /// # Errors
     /// When a value does not read as a `T`.
     pub fn latest_all<T: SignalValue>(&self, key: &str) -> Result<Vec<(Key, Latest<T>)>, ReadError> {
-        let held = self.held.get(key).map_or(&[][..], Vec::as_slice);
+        let held = self.held.get(key).map_or(&[][..], |held| &held.all);
         held.iter()
             .map(|(key, held)| {
                 let value = read(key, &held.value)?;
@@ -235,13 +243,12 @@ impl PopulationSignals {
             .collect()
     }
 
-    /// The newest of [`latest_all`](Self::latest_all).
+    /// The newest of [`latest_all`](Self::latest_all), by (time, publisher path, sequence number).
     ///
     /// # Errors
     /// When the value does not read as a `T`.
     pub fn latest<T: SignalValue>(&self, key: &str) -> Result<Option<Latest<T>>, ReadError> {
-        let held = self.held.get(key).map_or(&[][..], Vec::as_slice);
-        let Some((key, newest)) = held.iter().max_by_key(|(_, held)| held.time) else { return Ok(None) };
+        let Some((key, newest)) = self.held.get(key).and_then(|held| held.newest.as_ref()) else { return Ok(None) };
         Ok(Some(Latest { value: read(key, &newest.value)?, time: newest.time, is_new: newest.is_new }))
     }
 
@@ -277,7 +284,9 @@ impl PopulationParticipant {
         let mut held = BTreeMap::new();
         for subscription in &self.subscriptions {
             if subscription.delivery() == Delivery::Latest {
-                held.insert(Cow::Owned(subscription.key().to_string()), ctx.latest_payloads(subscription.key())?);
+                let key = subscription.key();
+                let values = HeldValues { all: ctx.latest_payloads(key)?, newest: ctx.latest_payload(key)? };
+                held.insert(key.to_string(), values);
             }
         }
         let mut signals = self.app.world_mut().resource_mut::<PopulationSignals>();

@@ -38,6 +38,12 @@ impl StateWriter {
         self.error = None;
     }
 
+    /// Whether nothing was written since the writer was empty, and no error was kept.
+    #[inline]
+    pub fn is_untouched(&self) -> bool {
+        self.frame.is_empty() && self.error.is_none()
+    }
+
     /// Appends an unsigned integer.
     #[inline]
     pub fn u64(&mut self, value: u64) {

@@ -4,16 +4,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chaconne_sim_core::fingerprint::StateWriter;
 use chaconne_sim_core::participant::Participant;
-use chaconne_sim_core::port::{Content, Inbound, Names, OutputId, OutputTable, Port, StepInput, StepOutput};
+use chaconne_sim_core::port::{Content, Inbound, Names, OutputId, OutputTable, Port, Published, StepInput, StepOutput};
 use chaconne_sim_core::time::SimTime;
-use smallvec::SmallVec;
 
 use super::{HaltCause, LeafReply, LeafStep, ReplyPart, StepFailure, cause_of, panic_text};
 
-/// An actor as a host keeps it.
+/// An actor as a host keeps it. Most are one participant or few, so the first stands by itself.
 pub(crate) struct HostedActor {
-    ports: SmallVec<[Port; 1]>,
-    participants: SmallVec<[Box<dyn Participant>; 1]>,
+    first: Hosted,
+    ports: Vec<Port>,
+    participants: Vec<Box<dyn Participant>>,
+}
+
+struct Hosted {
+    port: Port,
+    participant: Box<dyn Participant>,
 }
 
 /// What one thread uses again from step to step.
@@ -23,6 +28,8 @@ pub(crate) struct Scratch {
     /// Items for later leaves of the actor being stepped: (position, item).
     inside: Vec<(u32, Inbound)>,
     inbox: Vec<Inbound>,
+    /// The leaf being stepped, as an index among the request's leaves: who panicked, when somebody did.
+    current: u32,
 }
 
 /// Some consecutive leaves of one actor, as a request lists them.
@@ -39,28 +46,28 @@ pub(crate) struct ActorLeaves<'a> {
 }
 
 impl HostedActor {
-    pub(crate) fn new(leaves: Vec<(Port, Box<dyn Participant>)>) -> Self {
-        let mut actor = Self { ports: SmallVec::new(), participants: SmallVec::new() };
-        for (port, participant) in leaves {
-            actor.ports.push(port);
-            actor.participants.push(participant);
-        }
-        actor
+    /// `None` without leaves.
+    pub(crate) fn new(leaves: Vec<(Port, Box<dyn Participant>)>) -> Option<Self> {
+        let mut leaves = leaves.into_iter();
+        let (port, participant) = leaves.next()?;
+        let (ports, participants) = leaves.unzip();
+        Some(Self { first: Hosted { port, participant }, ports, participants })
     }
 
     /// Steps the actor's due leaves in pipeline order. After a failure its later leaves are not stepped.
     #[inline]
     pub(crate) fn step(&mut self, due: &ActorLeaves<'_>, part: &mut ReplyPart, scratch: &mut Scratch) {
-        scratch.inside.clear();
         let mut inbox_start = due.inbox_start;
         for (index, leaf) in (due.first_index..).zip(due.leaves) {
             let inbox = &due.inbox[inbox_start as usize..leaf.inbox_end as usize];
             inbox_start = leaf.inbox_end;
+            scratch.current = index;
             if let Err(cause) = self.step_leaf(due, leaf, index, inbox, part, scratch) {
                 part.failures.push(StepFailure { index, cause });
-                return;
+                break;
             }
         }
+        scratch.inside.clear();
     }
 
     #[inline]
@@ -73,13 +80,23 @@ impl HostedActor {
         part: &mut ReplyPart,
         scratch: &mut Scratch,
     ) -> Result<(), HaltCause> {
-        let position = leaf.position as usize;
-        let (siblings, rest) = self.ports.split_at_mut(position);
-        let (port, later) = rest.split_first_mut().ok_or_else(|| {
-            HaltCause::Error(format!("a request names leaf {position} of an actor that has {}", siblings.len()))
-        })?;
-        let participant = &mut self.participants[position];
-        let names = Names { table: due.outputs, siblings };
+        let (names, port, participant, later) = match leaf.position.checked_sub(1) {
+            None => {
+                let names = Names { table: due.outputs, first: None, siblings: &[] };
+                (names, &mut self.first.port, &mut self.first.participant, self.ports.as_slice())
+            }
+            Some(position) => {
+                let position = position as usize;
+                let (siblings, rest) = self.ports.split_at_mut(position);
+                let names = Names { table: due.outputs, first: Some(&self.first.port), siblings };
+                let (Some((port, later)), Some(participant)) =
+                    (rest.split_first_mut(), self.participants.get_mut(position))
+                else {
+                    return Err(HaltCause::Error(format!("its actor has no leaf {}", leaf.position)));
+                };
+                (names, port, participant, &*later)
+            }
+        };
         let inbox = if scratch.inside.is_empty() {
             inbox
         } else {
@@ -95,42 +112,68 @@ impl HostedActor {
             last: (leaf.last_step != SimTime::MIN).then_some(leaf.last_step),
             seq: leaf.seq,
             inbox,
-            names,
+            names: &names,
         };
         let output = StepOutput { frame: &mut part.frame, published: &mut part.published, state: &mut scratch.state };
-        // What a panicking participant leaves behind is not looked at again: the run halts.
-        let stepped = catch_unwind(AssertUnwindSafe(|| port.step(&mut **participant, input, output)))
-            .map_err(|panic| HaltCause::Panic(panic_text(&*panic)))?
-            .map_err(cause_of)?;
+        let stepped = port.step(&mut **participant, input, output).map_err(cause_of)?;
         if stepped.next_due <= due.now {
             return Err(HaltCause::NotAdvancing { next_due: stepped.next_due });
         }
-        let published = &part.published[before..];
         if port.has_undeclared() {
             port.link(leaf.position + 1, later);
             part.declared.extend(port.take_declared().map(|key| (index, key.clone())));
         }
-        if !later.is_empty() {
-            for (signal, seq) in published.iter().zip(leaf.seq..) {
-                for link in port.links(signal.output) {
-                    let item = Inbound {
-                        output: OutputId { leaf: leaf.leaf, index: signal.output },
-                        reach: link.reach,
-                        time: due.now,
-                        seq,
-                        content: Content::Signal(signal.payload.clone()),
-                    };
-                    scratch.inside.push((link.position, item));
-                }
-            }
-        }
+        let published = &part.published[before..];
         part.leaves.push(LeafReply {
             next_due: stepped.next_due,
             contribution: stepped.contribution,
             state: stepped.state,
             published: published.len() as u32,
         });
+        if !later.is_empty() {
+            deliver_inside(due.now, leaf, port, published, scratch);
+        }
         Ok(())
+    }
+}
+
+/// Gives what a leaf published to the later leaves of its actor.
+fn deliver_inside(now: SimTime, leaf: &LeafStep, port: &Port, published: &[Published], scratch: &mut Scratch) {
+    for (signal, seq) in published.iter().zip(leaf.seq..) {
+        for link in port.links(signal.output) {
+            let item = Inbound {
+                output: OutputId { leaf: leaf.leaf, index: signal.output },
+                reach: link.reach,
+                time: now,
+                seq,
+                content: Content::Signal(signal.payload.clone()),
+            };
+            scratch.inside.push((link.position, item));
+        }
+    }
+}
+
+/// Calls `step` for each of a run of actors. A step that panics is a failure of its leaf, and the others go on; what it
+/// leaves behind is not looked at again, because the run halts.
+#[inline]
+pub(crate) fn for_each_caught(
+    actors: std::ops::Range<usize>,
+    part: &mut ReplyPart,
+    scratch: &mut Scratch,
+    mut step: impl FnMut(usize, &mut ReplyPart, &mut Scratch),
+) {
+    let mut actors = actors;
+    loop {
+        let all = catch_unwind(AssertUnwindSafe(|| {
+            for at in actors.by_ref() {
+                step(at, part, scratch);
+            }
+        }));
+        let Err(panic) = all else { break };
+        let cause = HaltCause::Panic(panic_text(&*panic));
+        part.failures.push(StepFailure { index: scratch.current, cause });
+        scratch.inside.clear();
+        scratch.state.clear();
     }
 }
 

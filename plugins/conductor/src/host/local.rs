@@ -6,7 +6,7 @@ use bevy_tasks::{TaskPool, TaskPoolBuilder};
 use chaconne_sim_core::participant::Participant;
 use chaconne_sim_core::port::{OutputTable, Port};
 
-use super::actor::{ActorLeaves, HostedActor, Scratch};
+use super::actor::{ActorLeaves, HostedActor, Scratch, for_each_caught};
 use super::{ActorStep, Host, ReplyPart, StepReply, StepRequest};
 
 /// From this many due leaves on, an instant is worth several threads.
@@ -41,13 +41,14 @@ impl LocalHost {
     fn step_here(&mut self, request: &StepRequest, part: &mut ReplyPart) {
         self.scratch.resize_with(self.scratch.len().max(1), Scratch::default);
         let scratch = &mut self.scratch[0];
-        for at in 0..request.actors.len() {
-            let (actor, due) = due_of(request, at, &self.outputs);
-            // A number that stands for no actor is the conductor's mistake; nothing is stepped and the fold notices.
-            if let Some(hosted) = &mut self.actors[actor as usize] {
+        let (actors, outputs) = (&mut self.actors, &self.outputs);
+        for_each_caught(0..request.actors.len(), part, scratch, |at, part, scratch| {
+            let (actor, due) = due_of(request, at, outputs);
+            // A number that stands for no actor is the conductor's mistake; nothing is stepped, and its check notices.
+            if let Some(hosted) = &mut actors[actor as usize] {
                 hosted.step(&due, part, scratch);
             }
-        }
+        });
     }
 
     fn step_together(&mut self, request: &StepRequest, parts: &mut Vec<ReplyPart>) {
@@ -71,11 +72,12 @@ impl LocalHost {
                 // A lock is poisoned by a panic only, and steps are caught.
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some(job) = next else { break };
-                for (at, hosted) in job.range.clone().zip(&mut job.taken) {
-                    if let Some(hosted) = hosted {
-                        hosted.step(&due_of(request, at, outputs).1, job.part, job.scratch);
+                let Job { range, taken, part, scratch } = job;
+                for_each_caught(range.clone(), part, scratch, |at, part, scratch| {
+                    if let Some(hosted) = &mut taken[at - range.start] {
+                        hosted.step(&due_of(request, at, outputs).1, part, scratch);
                     }
-                }
+                });
             }
         };
         if let Some(workers) = workers {
@@ -147,7 +149,7 @@ impl Host for LocalHost {
         if self.actors.len() <= slot {
             self.actors.resize_with(slot + 1, || None);
         }
-        self.actors[slot] = Some(Box::new(HostedActor::new(leaves)));
+        self.actors[slot] = HostedActor::new(leaves).map(Box::new);
     }
 
     fn remove(&mut self, actor: u32) {
