@@ -80,7 +80,7 @@ impl Work for RingWork {
 /// Measures the ring of `n` and reports a row per thread count and one for the better count of each side.
 pub(crate) fn measure(n: usize, plan: Plan, report: &mut Report) -> Result<(), PeerError> {
     report.progress(&format!("ring of {n}: setting up"))?;
-    let (contenders, mut works): (Vec<_>, Vec<_>) = set_up(n)?.into_iter().unzip();
+    let Field { contenders, mut works, .. } = Field::set_up(n)?;
     report.progress(&format!("ring of {n}: {} contenders, {} rounds", works.len(), plan.runs))?;
     let series = alternate(&mut works, plan)?;
 
@@ -97,26 +97,37 @@ pub(crate) fn measure(n: usize, plan: Plan, report: &mut Report) -> Result<(), P
     report.row(row(&THREADS, target))
 }
 
-/// Builds every contender. Theirs come first, so that they find memory as fresh as it gets.
-fn set_up(n: usize) -> Result<Vec<(Contender, Box<dyn Work>)>, PeerError> {
-    let mut entered = Vec::new();
-    let mut enter = |contender: Contender, ring: Box<dyn Ring>| {
+/// Everyone who runs a ring of one size; the two lists go together.
+struct Field {
+    n: usize,
+    contenders: Vec<Contender>,
+    works: Vec<Box<dyn Work>>,
+}
+
+impl Field {
+    /// Builds every contender. Theirs come first, so that they find memory as fresh as it gets.
+    fn set_up(n: usize) -> Result<Self, PeerError> {
+        let mut field = Self { n, contenders: Vec::new(), works: Vec::new() };
+        for threads in THREADS {
+            for schedule in Schedule::ALL {
+                let ring = NexosimRing::build(n, threads, schedule)?;
+                field.enter(Contender { peer: schedule.peer(), threads, is_ours: false }, Box::new(ring));
+            }
+        }
+        for threads in THREADS {
+            if let Some(ring) = ours::build(n, threads)? {
+                field.enter(Contender { peer: "Chaconne", threads, is_ours: true }, ring);
+            }
+        }
+        Ok(field)
+    }
+
+    fn enter(&mut self, contender: Contender, ring: Box<dyn Ring>) {
+        let n = self.n;
         let name = format!("the ring of {n} on {} thread(s) of {}", contender.threads, contender.peer);
-        let work: Box<dyn Work> = Box::new(RingWork { name, n, instants: 0, ring });
-        entered.push((contender, work));
-    };
-    for threads in THREADS {
-        for schedule in Schedule::ALL {
-            let ring = NexosimRing::build(n, threads, schedule)?;
-            enter(Contender { peer: schedule.peer(), threads, is_ours: false }, Box::new(ring));
-        }
+        self.works.push(Box::new(RingWork { name, n, instants: 0, ring }));
+        self.contenders.push(contender);
     }
-    for threads in THREADS {
-        if let Some(ring) = ours::build(n, threads)? {
-            enter(Contender { peer: "Chaconne", threads, is_ours: true }, ring);
-        }
-    }
-    Ok(entered)
 }
 
 /// The fastest contender of one side among those with one of the given thread counts.
