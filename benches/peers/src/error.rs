@@ -23,4 +23,13 @@ pub(crate) enum PeerError {
     /// Rows could not be written.
     #[error("a row could not be written to standard output: {0}")]
     Output(#[from] io::Error),
+    /// Chaconne refused or halted.
+    #[error("Chaconne's side failed: {0}")]
+    Ours(String),
+}
+
+impl PeerError {
+    pub(crate) fn ours(error: impl std::fmt::Display) -> Self {
+        Self::Ours(error.to_string())
+    }
 }

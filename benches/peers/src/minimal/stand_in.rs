@@ -23,14 +23,14 @@ pub(crate) struct StandIn;
 /// Where a car is, in metres, how it is turned, and how fast it is, in m/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pose {
-    position: [f64; 3],
-    orientation: [f64; 4],
-    speed: f64,
+    pub(crate) position: [f64; 3],
+    pub(crate) orientation: [f64; 4],
+    pub(crate) speed: f64,
 }
 
 /// An acceleration in m/s².
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Acceleration(f64);
+pub(crate) struct Acceleration(pub(crate) f64);
 
 /// Accelerates towards its cruising speed and brakes when closer than its headway allows.
 struct KeepDistance {
@@ -47,12 +47,12 @@ impl Laws for StandIn {
     type Pose = Pose;
     type Command = Acceleration;
 
-    fn controller(car: usize, _: usize) -> Box<dyn Controller<Self>> {
+    fn controller(car: usize, _: usize) -> Box<dyn Controller<Self> + Send> {
         // Speeds differ a little, so that no two texts are alike.
         Box::new(KeepDistance { cruise: CRUISE_MPS + (car % 7) as f64 * 0.37 })
     }
 
-    fn physics(car: usize, _: usize) -> Box<dyn Physics<Self>> {
+    fn physics(car: usize, _: usize) -> Box<dyn Physics<Self> + Send> {
         Box::new(Point { distance: -(car as f64) * SPACING_M, speed: CRUISE_MPS })
     }
 
