@@ -53,8 +53,11 @@ struct Sent {
 /// On a world that would halt.
 pub fn conduct(blueprint: &Blueprint) -> Outcome {
     let mut leaves = in_order(&blueprint.actors);
-    let mut joins: Vec<_> =
-        blueprint.actors.iter().flat_map(|actor| flatten(actor).into_iter().map(|leaf| (leaf.path, leaf.next_due))).collect();
+    let mut joins: Vec<_> = blueprint
+        .actors
+        .iter()
+        .flat_map(|actor| flatten(actor).into_iter().map(|leaf| (leaf.path, leaf.next_due)))
+        .collect();
     let mut requests = blueprint.leaves.iter().peekable();
     let mut sent: Vec<Sent> = Vec::new();
     let mut outcome = Outcome {
@@ -87,7 +90,8 @@ pub fn conduct(blueprint: &Blueprint) -> Outcome {
                 contributions.push(publish(now, place, leaf, action, &mut sent, blueprint));
             }
         }
-        let joined = joins.iter().map(|(path, time)| MembershipChange { kind: MembershipKind::Join, path, time: *time });
+        let joined =
+            joins.iter().map(|(path, time)| MembershipChange { kind: MembershipKind::Join, path, time: *time });
         let left = left.iter().map(|path| MembershipChange { kind: MembershipKind::Leave, path, time: now });
         let membership: Vec<_> = joined.chain(left).collect();
         let tick_hash = fingerprint::tick_hash(outcome.ticks, now, &contributions, &membership);

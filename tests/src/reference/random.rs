@@ -105,8 +105,7 @@ fn subscribe(path: &str, node: &mut NodePlan, paths: &[String], rng: &mut DetRng
         NodePlan::Leaf(wanderer) => {
             for _ in 0..rng.below(5) {
                 let text = expression(paths, rng);
-                let subscription =
-                    if rng.coin() { Subscription::every(text) } else { Subscription::latest(text) };
+                let subscription = if rng.coin() { Subscription::every(text) } else { Subscription::latest(text) };
                 // Two `latest` subscriptions of one text are read by one text; one is enough.
                 if !wanderer.subscriptions.contains(&subscription) {
                     wanderer.subscriptions.push(subscription);

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use chaconne_conductor::{Actor, Group, Node};
 use chaconne_sim_core::{
-    Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription, canon,
+    Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription,
+    canon,
 };
 
 /// A world: its actors in the order of adding, and the leaves that are asked of it.
@@ -210,7 +211,9 @@ impl Conducted {
             all_held.push(held);
             // A set of keys may hold values of several types: any JSON will do.
             let newest = ctx.latest::<serde_json::Value>(subscription.key())?;
-            all_newest.push(newest.map(|newest| Ok::<_, StepError>((newest.time, canon::to_string(&newest.value)?))).transpose()?);
+            all_newest.push(
+                newest.map(|newest| Ok::<_, StepError>((newest.time, canon::to_string(&newest.value)?))).transpose()?,
+            );
         }
         Ok(View { now: ctx.now(), dt: ctx.dt(), inbox, held: all_held, newest: all_newest })
     }

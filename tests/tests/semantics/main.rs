@@ -1,3 +1,14 @@
 //! What the conductor promises, each promise in a world of a few participants whose expected trace stands in the test.
 
+mod actors;
+mod advance;
+mod halts;
+mod hashes;
+mod inbox;
+mod leaving;
+mod pipeline;
+mod publishing;
 mod random_worlds;
+mod registration;
+mod subscriptions;
+mod wild_cards;
