@@ -52,6 +52,17 @@ pub enum TrafficError {
         count: usize,
     },
 
+    /// A car follows one that its fleet does not have.
+    #[error("car {car} follows car {leader}, but the fleet has {count} cars; choose one below {count}")]
+    NoSuchLeader {
+        /// The follower's number.
+        car: usize,
+        /// The number of the car that it follows.
+        leader: usize,
+        /// The number of cars.
+        count: usize,
+    },
+
     /// A car so far from the road that its place cannot be computed.
     #[error("a car at x {x} m, y {y} m is too far away to be projected onto road `{road}`; start it on the road")]
     OffRoad {

@@ -6,6 +6,8 @@
 //! | [`vehicle`] | how a body moves under held commands: unicycle and kinematic bicycle |
 //! | [`road`] | roads from data files, arc-length parametrised, with lanes |
 //! | [`demo`] | the seven cars of the demo world |
+//! | [`fleet`] | many cars that follow each other, as participants or as columns |
+//! | `population` | the same cars as agents of a population (feature `bevy`) |
 //! | at the root | signals ([`Pose`], [`Steering`], [`Acceleration`]) and participants ([`Driver`], [`VehiclePhysics`], [`Unicycle`], [`PoseLogger`]) |
 //!
 //! A car is an actor of two parts: a controller that reads poses and publishes commands every 100 ms, and physics that
@@ -23,6 +25,7 @@
 //! their left, so headings count anticlockwise and lateral offsets are positive to the left.
 //!
 //! ```
+//! use chaconne_sim_core::math::Vec2;
 //! use chaconne_traffic::{
 //!     law::{Idm, Leader, pursuit_curvature},
 //!     road::Road,
@@ -37,7 +40,7 @@
 //! let (target, _) = road.pose_at(120.0, road.lane_centre(0)?);
 //! let command = Command {
 //!     acceleration: car.acceleration_for(acceleration),
-//!     steering: car.steering_for(pursuit_curvature(position, heading, target), state.speed),
+//!     steering: car.steering_for(pursuit_curvature(position, Vec2::from_angle(heading), target), state.speed),
 //! };
 //! let next = car.advance(state, command, 0.01);
 //! assert!(next.speed > 20.0 && next.position.x > position.x);
@@ -50,14 +53,17 @@
 pub mod demo;
 mod driver;
 mod error;
+pub mod fleet;
 pub mod law;
 mod logger;
 mod physics;
+#[cfg(feature = "bevy")]
+pub mod population;
 pub mod road;
 mod signal;
 pub mod vehicle;
 
-pub use driver::Driver;
+pub use driver::{Driver, DriverModel};
 pub use error::TrafficError;
 pub use logger::{PoseLogger, PoseSample};
 pub use physics::{Unicycle, VehiclePhysics};

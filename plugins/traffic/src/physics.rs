@@ -1,26 +1,29 @@
 //! Participants that move a vehicle: they hold the last commands and publish a pose.
 
 use chaconne_sim_core::{
-    Participant, SimDuration, StepCtx, StepResult, Subscription,
+    Participant, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription,
     math::{self, Vec2},
 };
 
 use crate::{
     signal::{Acceleration, Pose, Steering},
-    vehicle::{Command, Vehicle, VehicleState},
+    vehicle::{Command, Held, Vehicle, VehicleState},
 };
 
 /// The physics of one vehicle: a participant that steps every 10 ms, reads `steering` and `acceleration` of its actor
 /// and publishes the actor's `pose`.
 ///
 /// A command acts from the instant at which the physics receives it, and is held until the next one; before the first
-/// the vehicle rolls straight on. The first step publishes the initial pose. See [`Vehicle::advance`] for the motion.
+/// the vehicle rolls straight on. The first step publishes the initial pose. See [`Held::advance`] for the motion.
 #[derive(Clone, Debug)]
 pub struct VehiclePhysics {
     vehicle: Vehicle,
     state: VehicleState,
     command: Command,
+    held: Held,
     period: SimDuration,
+    /// What poses are published for; at every step without.
+    readers: Option<SimDuration>,
 }
 
 impl VehiclePhysics {
@@ -31,14 +34,33 @@ impl VehiclePhysics {
     /// published.
     #[must_use]
     pub fn new(vehicle: Vehicle, state: VehicleState) -> Self {
-        let speed = math::max(state.speed, 0.0);
-        Self { vehicle, state: VehicleState { speed, ..state }, command: Command::default(), period: Self::PERIOD }
+        let (speed, command) = (math::max(state.speed, 0.0), Command::default());
+        let (state, held) = (VehicleState { speed, ..state }, vehicle.hold(command));
+        Self { vehicle, state, command, held, period: Self::PERIOD, readers: None }
     }
 
     /// This vehicle with another time between two steps.
     #[must_use]
     pub fn every(self, period: SimDuration) -> Self {
         Self { period, ..self }
+    }
+
+    /// This vehicle for readers that look once per `period`, at its multiples: the pose is published at the first step,
+    /// and then only at the last step before each multiple. Such readers see what they would see otherwise, at a fraction
+    /// of the signals. The period is at least 1 ns.
+    #[must_use]
+    pub fn publishing_every(self, period: SimDuration) -> Self {
+        Self { readers: Some(period), ..self }
+    }
+
+    /// Whether anybody will look before the next step.
+    fn publishes(&self, now: SimTime, first: bool) -> Result<bool, StepError> {
+        let Some(readers) = self.readers.map(SimDuration::as_nanos) else { return Ok(true) };
+        if readers < 1 {
+            return Err(format!("poses are to be published every {} ns; choose at least 1 ns", readers).into());
+        }
+        let next = now.checked_add(self.period)?;
+        Ok(first || next.as_nanos().div_euclid(readers) > now.as_nanos().div_euclid(readers))
     }
 }
 
@@ -48,14 +70,17 @@ impl Participant for VehiclePhysics {
     }
 
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
-        self.state = self.vehicle.advance(self.state, self.command, ctx.dt().as_secs_f64());
-        if let Some(steering) = ctx.latest::<Steering>("steering")? {
-            self.command.steering = steering.0;
+        self.state = self.held.advance(self.state, ctx.dt().as_secs_f64());
+        let steering = ctx.latest::<Steering>("steering")?.filter(|steering| steering.is_new);
+        let acceleration = ctx.latest::<Acceleration>("acceleration")?.filter(|acceleration| acceleration.is_new);
+        if steering.is_some() || acceleration.is_some() {
+            self.command.steering = steering.map_or(self.command.steering, |steering| steering.0);
+            self.command.acceleration = acceleration.map_or(self.command.acceleration, |acceleration| acceleration.0);
+            self.held = self.vehicle.hold(self.command);
         }
-        if let Some(acceleration) = ctx.latest::<Acceleration>("acceleration")? {
-            self.command.acceleration = acceleration.0;
+        if self.publishes(ctx.now(), ctx.last_step().is_none())? {
+            ctx.publish("pose", &Pose::from(self.state))?;
         }
-        ctx.publish("pose", &Pose::from(self.state))?;
         ctx.after(self.period)
     }
 }

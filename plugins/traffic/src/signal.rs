@@ -7,8 +7,8 @@ use crate::vehicle::VehicleState;
 
 /// Where a vehicle is, which way it points, and how fast it goes. Published as `pose`.
 ///
-/// On the wire `{"position":{"x":…,"y":…,"z":…},"orientation":{"w":…,"x":…,"y":…,"z":…},"speed":…}`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// The default is at rest in the origin, along X. On the wire `{"position":{"x":…,"y":…,"z":…},"orientation":{"w":…,"x":…,"y":…,"z":…},"speed":…}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pose {
     /// The vehicle's reference point in metres, in the world's right-handed frame with Z up.
     pub position: Vec3,
@@ -23,6 +23,13 @@ impl Pose {
     #[must_use]
     pub fn heading(&self) -> f64 {
         self.orientation.yaw()
+    }
+
+    /// The direction on the ground in which the vehicle points: a unit vector, for a rotation about Z alone.
+    #[inline]
+    #[must_use]
+    pub fn direction(&self) -> Vec2 {
+        self.orientation.rotate(Vec3::X).truncate()
     }
 
     /// The position on the ground, in metres.
@@ -68,10 +75,11 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_survives_the_quaternion() {
+    fn heading_and_direction_survive_the_quaternion() {
         for heading in [-3.1, -1.0, 0.0, 1e-9, 0.7, 3.1] {
             let pose = Pose::from(VehicleState { position: Vec2::ZERO, heading, speed: 0.0 });
             assert!((pose.heading() - heading).abs() < 1e-15, "{heading}");
+            assert!(pose.direction().distance(Vec2::from_angle(heading)) < 1e-15, "{heading}");
         }
     }
 }

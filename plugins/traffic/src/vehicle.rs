@@ -1,7 +1,8 @@
 //! Vehicles: how held commands move a body in the plane.
 //!
 //! A [`Vehicle`] is a set of parameters; [`Vehicle::advance`] takes a [`VehicleState`] through one step under a
-//! [`Command`] that is held constant. Two steering models share everything else:
+//! [`Command`] that is held constant, and [`Vehicle::hold`] prepares a command for many steps. Two steering models share
+//! everything else:
 //!
 //! * the **unicycle** turns with a yaw rate that is proportional to the steering command, at any speed;
 //! * the **kinematic bicycle** turns its front wheel, so that the curvature of its path is tan(angle) / wheelbase.
@@ -65,6 +66,25 @@ pub enum SteeringModel {
     },
 }
 
+/// A command in the units of a vehicle, as it is held from step to step: made by [`Vehicle::hold`].
+///
+/// What the steering command means is worked out once, when it comes, and not at every step under it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// In m/s².
+    acceleration: f64,
+    turn: Turn,
+}
+
+/// How a held steering command turns the vehicle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Turn {
+    /// With time, in rad/s.
+    YawRate(f64),
+    /// With distance, in 1/m.
+    Curvature(f64),
+}
+
 /// The parameters of a vehicle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vehicle {
@@ -111,26 +131,28 @@ impl Vehicle {
         }
     }
 
-    /// The state `dt` seconds later under a constant command.
-    ///
-    /// Speed and distance are exact: acceleration is constant until the vehicle stands, and then it stands. The
-    /// bicycle's path is the exact arc, whatever the speed does. The unicycle's is exact at constant speed; while the
-    /// speed changes its distance is laid along the arc evenly, which leaves an error of third order in `dt` per step.
-    ///
-    /// The result of a mirrored state under a mirrored command (opposite `position.y`, `heading` and `steering`) is the
-    /// mirrored result, to the bit. A NaN in gives a NaN out.
+    /// The state `dt` seconds later under a constant command: [`hold`](Self::hold), and one step of [`Held::advance`].
     #[inline]
     #[must_use]
     pub fn advance(&self, state: VehicleState, command: Command, dt: f64) -> VehicleState {
-        let (distance, speed) = self.travel(state.speed, command.acceleration, dt);
+        self.hold(command).advance(state, dt)
+    }
+
+    /// A command in this vehicle's units, to be held.
+    #[inline]
+    #[must_use]
+    pub fn hold(&self, command: Command) -> Held {
+        let acceleration = math::clamp(command.acceleration, -1.0, 1.0);
         let steering = math::clamp(command.steering, -1.0, 1.0);
-        let turn = match self.steering {
-            SteeringModel::Unicycle { max_yaw_rate } => steering * max_yaw_rate * dt,
-            SteeringModel::Bicycle { wheelbase, max_angle } => math::tan(steering * max_angle) / wheelbase * distance,
-        };
-        // The chord of an arc points half the turn away from its start, and is shorter than the arc by sinc(turn / 2).
-        let chord = Vec2::from_angle(state.heading + turn / 2.0) * (distance * sinc(turn / 2.0));
-        VehicleState { position: state.position + chord, heading: angle::wrap(state.heading + turn), speed }
+        Held {
+            acceleration: acceleration * if acceleration < 0.0 { self.max_braking } else { self.max_acceleration },
+            turn: match self.steering {
+                SteeringModel::Unicycle { max_yaw_rate } => Turn::YawRate(steering * max_yaw_rate),
+                SteeringModel::Bicycle { wheelbase, max_angle } => {
+                    Turn::Curvature(math::tan(steering * max_angle) / wheelbase)
+                }
+            },
+        }
     }
 
     /// The command that comes nearest to an acceleration in m/s².
@@ -151,16 +173,37 @@ impl Vehicle {
         };
         math::clamp(share, -1.0, 1.0)
     }
+}
 
-    /// Distance and final speed of `dt` seconds under a constant acceleration command.
+impl Held {
+    /// The state `dt` seconds later.
+    ///
+    /// Speed and distance are exact: acceleration is constant until the vehicle stands, and then it stands. The
+    /// bicycle's path is the exact arc, whatever the speed does. The unicycle's is exact at constant speed; while the
+    /// speed changes its distance is laid along the arc evenly, which leaves an error of third order in `dt` per step.
+    ///
+    /// The result of a mirrored state under a mirrored command (opposite `position.y`, `heading` and `steering`) is the
+    /// mirrored result, to the bit. A NaN in gives a NaN out.
     #[inline]
-    fn travel(&self, speed: f64, command: f64, dt: f64) -> (f64, f64) {
-        let command = math::clamp(command, -1.0, 1.0);
-        let acceleration = command * if command < 0.0 { self.max_braking } else { self.max_acceleration };
-        let end = speed + acceleration * dt;
+    #[must_use]
+    pub fn advance(&self, state: VehicleState, dt: f64) -> VehicleState {
+        let (distance, speed) = self.travel(state.speed, dt);
+        let turn = match self.turn {
+            Turn::YawRate(rate) => rate * dt,
+            Turn::Curvature(curvature) => curvature * distance,
+        };
+        // The chord of an arc points half the turn away from its start, and is shorter than the arc by sinc(turn / 2).
+        let chord = Vec2::from_angle(state.heading + turn / 2.0) * (distance * sinc(turn / 2.0));
+        VehicleState { position: state.position + chord, heading: angle::wrap(state.heading + turn), speed }
+    }
+
+    /// Distance and final speed of `dt` seconds.
+    #[inline]
+    fn travel(&self, speed: f64, dt: f64) -> (f64, f64) {
+        let end = speed + self.acceleration * dt;
         if end < 0.0 {
             // Only braking leads here: the vehicle stands after speed / braking seconds.
-            (speed * speed / (-2.0 * acceleration), 0.0)
+            (speed * speed / (-2.0 * self.acceleration), 0.0)
         } else {
             ((speed + end) / 2.0 * dt, end)
         }

@@ -5,7 +5,7 @@
 //! use chaconne_traffic::law::pursuit_curvature;
 //!
 //! // A point ten metres ahead and ten to the left lies on a quarter circle of radius ten.
-//! let curvature = pursuit_curvature(Vec2::ZERO, 0.0, Vec2::new(10.0, 10.0));
+//! let curvature = pursuit_curvature(Vec2::ZERO, Vec2::X, Vec2::new(10.0, 10.0));
 //! assert!((curvature - 0.1).abs() < 1e-15);
 //! ```
 
@@ -51,21 +51,22 @@ impl PurePursuit {
     }
 }
 
-/// The curvature in 1/m of the circle that starts along `heading` (radians) and passes through `target`.
+/// The curvature in 1/m of the circle that starts at `position` along `direction`, a unit vector, and passes through
+/// `target`.
 ///
 /// This is κ = 2·sin(α) / L_d of Coulter (1992), Implementation of the Pure Pursuit Path Tracking Algorithm, with the
 /// angle α to the target and its distance L_d; positive to the left. The yaw rate that follows it is speed · κ. A
 /// target that coincides with the position gives 0.
 #[inline]
 #[must_use]
-pub fn pursuit_curvature(position: Vec2, heading: f64, target: Vec2) -> f64 {
+pub fn pursuit_curvature(position: Vec2, direction: Vec2, target: Vec2) -> f64 {
     let offset = target - position;
     let distance_squared = offset.length_squared();
     if distance_squared == 0.0 {
         return 0.0;
     }
     // sin(α) is the share of the offset that lies to the left, over the distance.
-    2.0 * Vec2::from_angle(heading).perp_dot(offset) / distance_squared
+    2.0 * direction.perp_dot(offset) / distance_squared
 }
 
 #[cfg(test)]
@@ -82,7 +83,7 @@ mod tests {
             let position = Vec2::new(x, y);
             let target = position + Vec2::from_angle(heading + alpha) * distance;
             let expected = 2.0 * math::sin(alpha) / distance;
-            let curvature = pursuit_curvature(position, heading, target);
+            let curvature = pursuit_curvature(position, Vec2::from_angle(heading), target);
             prop_assert!((curvature - expected).abs() < 1e-10 / distance, "{} instead of {}", curvature, expected);
         }
 
@@ -93,7 +94,7 @@ mod tests {
             let curvature = if left { 1.0 } else { -1.0 } / radius;
             let chord = 2.0 * radius * math::sin(turn / 2.0);
             let bearing = heading + f64::copysign(turn, curvature) / 2.0;
-            let found = pursuit_curvature(Vec2::ZERO, heading, Vec2::from_angle(bearing) * chord);
+            let found = pursuit_curvature(Vec2::ZERO, Vec2::from_angle(heading), Vec2::from_angle(bearing) * chord);
             prop_assert!((found - curvature).abs() < 1e-12, "{} instead of {}", found, curvature);
         }
 
@@ -101,15 +102,15 @@ mod tests {
         fn a_mirrored_pursuit_is_mirrored_to_the_bit(
             x in -1e3..1e3, y in -1e3..1e3, heading in -10.0..10.0, tx in -1e3..1e3, ty in -1e3..1e3,
         ) {
-            let left = pursuit_curvature(Vec2::new(x, y), heading, Vec2::new(tx, ty));
-            let right = pursuit_curvature(Vec2::new(x, -y), -heading, Vec2::new(tx, -ty));
+            let left = pursuit_curvature(Vec2::new(x, y), Vec2::from_angle(heading), Vec2::new(tx, ty));
+            let right = pursuit_curvature(Vec2::new(x, -y), Vec2::from_angle(-heading), Vec2::new(tx, -ty));
             prop_assert_eq!(left.to_bits(), (-right).to_bits());
         }
     }
 
     #[test]
     fn a_target_at_the_own_position_asks_for_no_turn() {
-        assert_eq!(pursuit_curvature(Vec2::X, 1.0, Vec2::X), 0.0);
+        assert_eq!(pursuit_curvature(Vec2::X, Vec2::Y, Vec2::X), 0.0);
     }
 
     #[test]
