@@ -37,8 +37,7 @@ fn contribution<T: Serialize>(group: &mut BenchmarkGroup<'_, WallTime>, name: &s
 
 fn tick(group: &mut BenchmarkGroup<'_, WallTime>) {
     const CONTRIBUTIONS: usize = 1_000;
-    let contributions: Vec<Fingerprint> =
-        (0..CONTRIBUTIONS).map(|at| Fingerprint::of(&at.to_le_bytes())).collect();
+    let contributions: Vec<Fingerprint> = (0..CONTRIBUTIONS).map(|at| Fingerprint::of(&at.to_le_bytes())).collect();
     let (mut frame, mut world_hash) = (Frame::new(), Fingerprint::of(b""));
     group.throughput(Throughput::Elements(CONTRIBUTIONS as u64));
     group.bench_function("tick/1000", |bencher| {
