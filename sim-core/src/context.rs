@@ -6,7 +6,7 @@ use crate::error::{PublishError, ReadError, StepResult};
 use crate::fingerprint::Frame;
 use crate::key::Key;
 use crate::path::ActorPath;
-use crate::port::{Content, Held, Inbound, Names, Port, Published, StepInput};
+use crate::port::{Content, Held, Inbound, Names, Port, Published, Samples, StepInput};
 use crate::rng::{DetRng, Domain, StreamKey};
 use crate::signal::{Payload, SignalValue};
 use crate::time::{SimDuration, SimTime};
@@ -120,15 +120,14 @@ impl<'a> StepCtx<'a> {
 
     #[inline]
     fn newest(&self, key: &str) -> Result<Option<&Held>, ReadError> {
-        let held = self.port.held(key, self.names)?.ok_or_else(|| self.not_subscribed(key))?;
-        Ok(match held.as_slice() {
-            [] => None,
-            [one] => Some(*one),
-            several => several.iter().copied().max_by(|a, b| {
+        match self.port.held(key, self.names)? {
+            Some(Samples::One(held)) => Ok(held),
+            Some(Samples::Several(held)) => Ok(held.into_iter().max_by(|a, b| {
                 let path = |id| self.names.get(id).1;
                 (a.time, path(a.output), a.seq).cmp(&(b.time, path(b.output), b.seq))
-            }),
-        })
+            })),
+            None => Err(self.not_subscribed(key)),
+        }
     }
 
     fn with_key(&self, held: &Held) -> (Key, Latest<Payload>) {
@@ -155,8 +154,11 @@ impl<'a> StepCtx<'a> {
     /// # Errors
     /// When no `latest` subscription matches.
     pub fn latest_payloads(&self, key: &str) -> Result<Vec<(Key, Latest<Payload>)>, ReadError> {
-        let held = self.port.held(key, self.names)?.ok_or_else(|| self.not_subscribed(key))?;
-        Ok(held.iter().map(|held| self.with_key(held)).collect())
+        match self.port.held(key, self.names)? {
+            Some(Samples::One(held)) => Ok(held.into_iter().map(|held| self.with_key(held)).collect()),
+            Some(Samples::Several(held)) => Ok(held.into_iter().map(|held| self.with_key(held)).collect()),
+            None => Err(self.not_subscribed(key)),
+        }
     }
 
     #[cold]

@@ -95,6 +95,7 @@ pub mod math;
 pub mod participant;
 pub mod path;
 pub mod port;
+pub mod prefetch;
 pub mod rng;
 pub mod signal;
 pub mod time;

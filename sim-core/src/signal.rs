@@ -21,6 +21,7 @@ use std::sync::Arc;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::canon::{self, CanonError};
+use crate::prefetch::prefetch;
 
 /// What can be published: any value that serde writes and reads, that can be cloned across threads and compared.
 ///
@@ -109,6 +110,9 @@ impl<T: SignalValue> TypedValue for T {
 }
 
 impl Payload {
+    /// The text `null`.
+    pub const NULL: Self = Self(Repr::Short { len: 4, text: *b"null\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" });
+
     /// The payload of a published value whose canonical text is `text`. With `typed`, a long text is not kept: the value
     /// travels, and the text is written again where it is asked for.
     #[inline]
@@ -141,6 +145,14 @@ impl Payload {
             Self(Repr::Short { len: text.len() as u8, text: short })
         } else {
             Self(Repr::Long(text.into()))
+        }
+    }
+
+    /// Asks for the memory of a value that travels behind a pointer.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Repr::Value(value) = &self.0 {
+            prefetch(&**value);
         }
     }
 
@@ -201,12 +213,9 @@ impl Payload {
 }
 
 impl Default for Payload {
-    /// The text `null`.
     #[inline]
     fn default() -> Self {
-        let mut text = [0; IN_PLACE];
-        text[..4].copy_from_slice(b"null");
-        Self(Repr::Short { len: 4, text })
+        Self::NULL
     }
 }
 

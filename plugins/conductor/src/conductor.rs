@@ -22,7 +22,7 @@ use std::sync::Arc;
 use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
 use chaconne_sim_core::key::Key;
 use chaconne_sim_core::path::{ActorPath, is_segment};
-use chaconne_sim_core::port::{OutputId, OutputInfo, Port, RunIdentity};
+use chaconne_sim_core::port::{Hosted, OutputId, OutputInfo, Port, RunIdentity};
 use chaconne_sim_core::time::SimTime;
 
 use crate::agenda::Agenda;
@@ -108,14 +108,17 @@ impl Conductor {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
+        let run = RunIdentity { world: config.world, seed: config.seed, typed: config.typed };
+        let run = Arc::new(run);
+        let host = Box::new(LocalHost::new(run.clone(), threads));
         Self {
-            world_hash: fingerprint::world_start(&config.world, config.seed),
-            run: Arc::new(RunIdentity { world: config.world, seed: config.seed, typed: config.typed }),
+            world_hash: fingerprint::world_start(&run.world, run.seed),
+            run,
             registry: Registry::default(),
             agenda: Agenda::default(),
             routing: Routing::default(),
             inboxes: Inboxes::new(),
-            host: Box::new(LocalHost::new(threads)),
+            host,
             monitors: Vec::new(),
             leaving: Vec::new(),
             membership: Vec::new(),
@@ -172,7 +175,8 @@ impl Conductor {
             self.agenda.push(flat.first_due, leaf);
             self.membership.push(Membership { kind: MembershipKind::Join, path, time: flat.first_due });
         }
-        self.host.add(id.slot, ports.into_iter().zip(participants).collect());
+        let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
+        self.host.add(hosted.collect());
         self.generation += 1;
         Ok(())
     }

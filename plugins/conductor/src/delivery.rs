@@ -96,6 +96,9 @@ impl Inboxes {
             if let Some(previous) = out[from..].last() {
                 sorted &= before(previous, &item, paths);
             }
+            if let Content::Signal(payload) = &item.content {
+                payload.prefetch();
+            }
             out.push(item);
             let next = entry.next;
             entry.next = self.free;

@@ -17,9 +17,6 @@ use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
 use crate::monitor::{Instant, Membership};
 use crate::routing::Sample;
 
-/// Leaves per batch.
-const BATCH: usize = 4096;
-
 impl Conductor {
     /// Steps the next instant, if anybody is due.
     ///
@@ -87,11 +84,12 @@ impl Conductor {
         }
     }
 
-    /// The first [`BATCH`] leaves or so, cut between actors.
+    /// As many leaves as the host takes at once, cut between actors.
     fn split_batch<'a>(&self, due: &'a [u32]) -> (&'a [u32], &'a [u32]) {
         let rows = &self.registry.rows;
-        let mut end = BATCH.min(due.len());
-        while end < due.len() && rows[due[end] as usize].actor == rows[due[end - 1] as usize].actor {
+        let mut end = self.host.batch().min(due.len());
+        let first_slot = |leaf: u32| leaf - rows[leaf as usize].position;
+        while end < due.len() && first_slot(due[end]) == first_slot(due[end - 1]) {
             end += 1;
         }
         due.split_at(end)
@@ -107,7 +105,7 @@ impl Conductor {
             let Self { registry, agenda, routing, inboxes, host, membership, .. } = self;
             registry.leave(slot, &mut |registry, id| {
                 let leaves = registry.entry(id.slot).map(|entry| entry.leaf_slots()).unwrap_or_default();
-                for leaf in leaves {
+                for leaf in leaves.clone() {
                     let path = registry.path[leaf as usize].clone();
                     membership.push(Membership { kind: MembershipKind::Leave, path, time: now });
                     agenda.leave(registry.rows[leaf as usize].next_due);
@@ -126,7 +124,7 @@ impl Conductor {
                         }
                     }
                 }
-                host.remove(id.slot);
+                host.remove(leaves);
             });
             self.generation += 1;
         }
@@ -142,10 +140,12 @@ impl Conductor {
         let mut current = u32::MAX;
         for &leaf in batch {
             let row = &mut registry.rows[leaf as usize];
-            if row.actor != current {
-                current = row.actor;
-                let heavy = registry.heavy.contains(&current);
-                request.actors.push(ActorStep { actor: current, first_leaf: request.leaves.len() as u32, heavy });
+            let slot = leaf - row.position;
+            if slot != current {
+                current = slot;
+                let heavy = !registry.heavy.is_empty() && registry.heavy.contains(&registry.actor[leaf as usize]);
+                let first_leaf = request.leaves.len() as u32;
+                request.actors.push(ActorStep { slot, size: row.size, first_leaf, heavy });
             }
             inboxes.take(&mut row.inbox, now, &registry.path, &mut request.inbox);
             request.leaves.push(LeafStep {
@@ -160,15 +160,15 @@ impl Conductor {
 
     /// Finds the first failure in the world's order.
     fn check(&self, now: SimTime, reply: &StepReply) -> Result<(), Halt> {
-        let mut failures = reply.parts.iter().flat_map(|part| &part.failures);
+        let failures = || reply.parts.iter().flat_map(|part| &part.failures);
         let halt = |index: usize, cause: HaltCause, others: usize| Halt {
             path: Some(self.path_of(reply, index)),
             instant: Some((self.ticks, now)),
             cause,
             others,
         };
-        if let Some(first) = failures.next() {
-            return Err(halt(first.index as usize, first.cause.clone(), failures.count()));
+        if let Some(first) = failures().min_by_key(|failure| failure.index) {
+            return Err(halt(first.index as usize, first.cause.clone(), failures().count() - 1));
         }
         let stepped: usize = reply.parts.iter().map(|part| part.leaves.len()).sum();
         if stepped != reply.request.leaves.len() {
@@ -217,7 +217,7 @@ impl Conductor {
             let leaf = requests[index as usize].leaf;
             let later = self
                 .registry
-                .entry(self.registry.rows[leaf as usize].actor)
+                .entry(self.registry.actor[leaf as usize])
                 .map_or(0..0, |entry| leaf + 1..entry.first_leaf + entry.leaves);
             let publisher = self.registry.path[leaf as usize].clone();
             self.declared.push((leaf, OutputInfo { key: key.clone(), publisher }));

@@ -92,6 +92,7 @@ pub(crate) struct Registry {
 
     // By leaf slot.
     pub(crate) path: Vec<ActorPath>,
+    pub(crate) actor: Vec<u32>,
     pub(crate) rows: Vec<LeafRow>,
 }
 
@@ -107,9 +108,9 @@ pub(crate) struct LeafRow {
     /// Sequence number of its next signal.
     pub(crate) seq: u64,
     pub(crate) steps: u64,
-    pub(crate) actor: u32,
-    /// Position in the actor's pipeline.
+    /// Position in the actor's pipeline, and number of the actor's leaves.
     pub(crate) position: u32,
+    pub(crate) size: u32,
     /// What waits for it.
     pub(crate) inbox: InboxList,
 }
@@ -121,8 +122,8 @@ impl LeafRow {
         last_step: SimTime::MIN,
         seq: 0,
         steps: 0,
-        actor: u32::MAX,
         position: 0,
+        size: 0,
         inbox: InboxList::EMPTY,
     };
 }
@@ -213,7 +214,8 @@ impl Registry {
             }
             self.path[at] = path;
             self.rows[at] =
-                LeafRow { actor: slot, position: leaf - first_leaf, next_due: first_due, ..LeafRow::VACANT };
+                LeafRow { position: leaf - first_leaf, size: count, next_due: first_due, ..LeafRow::VACANT };
+            self.actor[at] = slot;
         }
         for group in &joining.groups {
             self.paths.insert(group.clone(), PathEntry::Group(slot));
@@ -251,6 +253,7 @@ impl Registry {
         // Rows are filled by whoever joins; what stands here is only ever read for vacated slots.
         let vacant = ActorPath::new("vacant").expect("a single segment of letters is a path");
         self.path.resize(len, vacant);
+        self.actor.resize(len, u32::MAX);
         self.rows.resize(len, LeafRow::VACANT);
         start
     }

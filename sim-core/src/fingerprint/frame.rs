@@ -99,6 +99,12 @@ impl Frame {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends bytes as they are, without their number: for what is framed already.
+    #[inline]
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// Appends the 16 bytes of a hash in canonical (big-endian) order.
     #[inline]
     pub fn fingerprint(&mut self, fingerprint: Fingerprint) {

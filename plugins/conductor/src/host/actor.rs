@@ -3,23 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chaconne_sim_core::fingerprint::StateWriter;
-use chaconne_sim_core::participant::Participant;
-use chaconne_sim_core::port::{Content, Inbound, Names, OutputId, OutputTable, Port, Published, StepInput, StepOutput};
+use chaconne_sim_core::port::{
+    Content, Hosted, Inbound, Names, OutputId, OutputTable, Port, Published, StepInput, StepOutput,
+};
 use chaconne_sim_core::time::SimTime;
 
 use super::{HaltCause, LeafReply, LeafStep, ReplyPart, StepFailure, cause_of, panic_text};
-
-/// An actor as a host keeps it. Most are one participant or few, so the first stands by itself.
-pub(crate) struct HostedActor {
-    first: Hosted,
-    ports: Vec<Port>,
-    participants: Vec<Box<dyn Participant>>,
-}
-
-struct Hosted {
-    port: Port,
-    participant: Box<dyn Participant>,
-}
 
 /// What one thread uses again from step to step.
 #[derive(Default)]
@@ -45,96 +34,75 @@ pub(crate) struct ActorLeaves<'a> {
     pub(crate) outputs: &'a OutputTable,
 }
 
-impl HostedActor {
-    /// `None` without leaves.
-    pub(crate) fn new(leaves: Vec<(Port, Box<dyn Participant>)>) -> Option<Self> {
-        let mut leaves = leaves.into_iter();
-        let (port, participant) = leaves.next()?;
-        let (ports, participants) = leaves.unzip();
-        Some(Self { first: Hosted { port, participant }, ports, participants })
+/// Steps an actor's due leaves in pipeline order; `actor` are all its leaves. After a failure its later leaves are not
+/// stepped.
+#[inline]
+pub(crate) fn step_actor(actor: &mut [Hosted], due: &ActorLeaves<'_>, part: &mut ReplyPart, scratch: &mut Scratch) {
+    let mut inbox_start = due.inbox_start;
+    for (index, leaf) in (due.first_index..).zip(due.leaves) {
+        let inbox = &due.inbox[inbox_start as usize..leaf.inbox_end as usize];
+        inbox_start = leaf.inbox_end;
+        scratch.current = index;
+        if let Err(cause) = step_leaf(actor, due, leaf, index, inbox, part, scratch) {
+            part.failures.push(StepFailure { index, cause });
+            break;
+        }
     }
+    scratch.inside.clear();
+}
 
-    /// Steps the actor's due leaves in pipeline order. After a failure its later leaves are not stepped.
-    #[inline]
-    pub(crate) fn step(&mut self, due: &ActorLeaves<'_>, part: &mut ReplyPart, scratch: &mut Scratch) {
-        let mut inbox_start = due.inbox_start;
-        for (index, leaf) in (due.first_index..).zip(due.leaves) {
-            let inbox = &due.inbox[inbox_start as usize..leaf.inbox_end as usize];
-            inbox_start = leaf.inbox_end;
-            scratch.current = index;
-            if let Err(cause) = self.step_leaf(due, leaf, index, inbox, part, scratch) {
-                part.failures.push(StepFailure { index, cause });
-                break;
-            }
-        }
-        scratch.inside.clear();
+#[inline]
+fn step_leaf(
+    actor: &mut [Hosted],
+    due: &ActorLeaves<'_>,
+    leaf: &LeafStep,
+    index: u32,
+    inbox: &[Inbound],
+    part: &mut ReplyPart,
+    scratch: &mut Scratch,
+) -> Result<(), HaltCause> {
+    let Some((siblings, [hosted, later @ ..])) = actor.split_at_mut_checked(leaf.position as usize) else {
+        return Err(HaltCause::Error(format!("its actor has no leaf {}", leaf.position)));
+    };
+    let names = Names { table: due.outputs, siblings };
+    let inbox = if scratch.inside.is_empty() {
+        inbox
+    } else {
+        merge(inbox, leaf.position, &names, scratch);
+        &scratch.inbox
+    };
+    if !due.keep_texts {
+        part.frame.clear();
     }
-
-    #[inline]
-    fn step_leaf(
-        &mut self,
-        due: &ActorLeaves<'_>,
-        leaf: &LeafStep,
-        index: u32,
-        inbox: &[Inbound],
-        part: &mut ReplyPart,
-        scratch: &mut Scratch,
-    ) -> Result<(), HaltCause> {
-        let (names, port, participant, later) = match leaf.position.checked_sub(1) {
-            None => {
-                let names = Names { table: due.outputs, first: None, siblings: &[] };
-                (names, &mut self.first.port, &mut self.first.participant, self.ports.as_slice())
-            }
-            Some(position) => {
-                let position = position as usize;
-                let (siblings, rest) = self.ports.split_at_mut(position);
-                let names = Names { table: due.outputs, first: Some(&self.first.port), siblings };
-                let (Some((port, later)), Some(participant)) =
-                    (rest.split_first_mut(), self.participants.get_mut(position))
-                else {
-                    return Err(HaltCause::Error(format!("its actor has no leaf {}", leaf.position)));
-                };
-                (names, port, participant, &*later)
-            }
-        };
-        let inbox = if scratch.inside.is_empty() {
-            inbox
-        } else {
-            merge(inbox, leaf.position, &names, scratch);
-            &scratch.inbox
-        };
-        if !due.keep_texts {
-            part.frame.clear();
-        }
-        let before = part.published.len();
-        let input = StepInput {
-            now: due.now,
-            last: (leaf.last_step != SimTime::MIN).then_some(leaf.last_step),
-            seq: leaf.seq,
-            inbox,
-            names: &names,
-        };
-        let output = StepOutput { frame: &mut part.frame, published: &mut part.published, state: &mut scratch.state };
-        let stepped = port.step(&mut **participant, input, output).map_err(cause_of)?;
-        if stepped.next_due <= due.now {
-            return Err(HaltCause::NotAdvancing { next_due: stepped.next_due });
-        }
-        if port.has_undeclared() {
-            port.link(leaf.position + 1, later);
-            part.declared.extend(port.take_declared().map(|key| (index, key.clone())));
-        }
-        let published = &part.published[before..];
-        part.leaves.push(LeafReply {
-            next_due: stepped.next_due,
-            contribution: stepped.contribution,
-            state: stepped.state,
-            published: published.len() as u32,
-        });
-        if !later.is_empty() {
-            deliver_inside(due.now, leaf, port, published, scratch);
-        }
-        Ok(())
+    let before = part.published.len();
+    let input = StepInput {
+        now: due.now,
+        last: (leaf.last_step != SimTime::MIN).then_some(leaf.last_step),
+        seq: leaf.seq,
+        inbox,
+        names: &names,
+    };
+    let output = StepOutput { frame: &mut part.frame, published: &mut part.published, state: &mut scratch.state };
+    let stepped = hosted.step(input, output).map_err(cause_of)?;
+    if stepped.next_due <= due.now {
+        return Err(HaltCause::NotAdvancing { next_due: stepped.next_due });
     }
+    let port = &mut hosted.port;
+    if port.has_undeclared() {
+        port.link(leaf.position + 1, later);
+        part.declared.extend(port.take_declared().map(|key| (index, key.clone())));
+    }
+    let published = &part.published[before..];
+    part.leaves.push(LeafReply {
+        next_due: stepped.next_due,
+        contribution: stepped.contribution,
+        state: stepped.state,
+        published: published.len() as u32,
+    });
+    if !later.is_empty() {
+        deliver_inside(due.now, leaf, port, published, scratch);
+    }
+    Ok(())
 }
 
 /// Gives what a leaf published to the later leaves of its actor.

@@ -1,23 +1,31 @@
 //! The local host: actors in this process, stepped by the caller and a pool of its own.
 
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bevy_tasks::{TaskPool, TaskPoolBuilder};
-use chaconne_sim_core::participant::Participant;
-use chaconne_sim_core::port::{OutputTable, Port};
+use chaconne_sim_core::port::{Hosted, OutputTable, RunIdentity};
+use chaconne_sim_core::prefetch::prefetch;
 
-use super::actor::{ActorLeaves, HostedActor, Scratch, for_each_caught};
+use super::actor::{ActorLeaves, Scratch, for_each_caught, step_actor};
+use super::gather::gather;
 use super::{ActorStep, Host, ReplyPart, StepReply, StepRequest};
 
-/// From this many due leaves on, an instant is worth several threads.
+/// From this many due leaves on, a request is worth several threads.
 const PARALLEL_FROM: usize = 512;
 /// Leaves per piece of work handed to a thread.
 const CHUNK: usize = 256;
+/// Leaves per request, on one thread and on several.
+const BATCH: usize = 1024;
+const BATCH_TOGETHER: usize = 4096;
+/// How many leaves ahead of the one being stepped a participant's memory is asked for.
+const AHEAD: usize = 6;
 
 /// Steps actors in this process. `threads` threads work at an instant: the caller and `threads` − 1 workers.
 pub(crate) struct LocalHost {
-    // Boxed so that a piece of work owns its actors while a worker has it.
-    actors: Vec<Option<Box<HostedActor>>>,
+    run: Arc<RunIdentity>,
+    /// By leaf slot, dense: the walk of an instant is mostly a walk along this array.
+    leaves: Vec<Hosted>,
     outputs: OutputTable,
     workers: Option<TaskPool>,
     request: Option<StepRequest>,
@@ -25,88 +33,131 @@ pub(crate) struct LocalHost {
 }
 
 impl LocalHost {
-    pub(crate) fn new(threads: usize) -> Self {
+    pub(crate) fn new(run: Arc<RunIdentity>, threads: usize) -> Self {
         let workers = (threads > 1)
             .then(|| TaskPoolBuilder::new().num_threads(threads - 1).thread_name("conductor".to_string()).build());
-        Self { actors: Vec::new(), outputs: OutputTable::default(), workers, request: None, scratch: Vec::new() }
-    }
-
-    /// Takes in what the request says of outputs.
-    fn learn(&mut self, request: &mut StepRequest) {
-        for (leaf, info) in request.outputs.drain(..) {
-            self.outputs.declare(leaf, info);
+        Self {
+            run,
+            leaves: Vec::new(),
+            outputs: OutputTable::default(),
+            workers,
+            request: None,
+            scratch: vec![Scratch::default()],
         }
     }
 
     fn step_here(&mut self, request: &StepRequest, part: &mut ReplyPart) {
-        self.scratch.resize_with(self.scratch.len().max(1), Scratch::default);
-        let scratch = &mut self.scratch[0];
-        let (actors, outputs) = (&mut self.actors, &self.outputs);
-        for_each_caught(0..request.actors.len(), part, scratch, |at, part, scratch| {
-            let (actor, due) = due_of(request, at, outputs);
-            // A number that stands for no actor is the conductor's mistake; nothing is stepped, and its check notices.
-            if let Some(hosted) = &mut actors[actor as usize] {
-                hosted.step(&due, part, scratch);
-            }
-        });
+        let Self { leaves, outputs, scratch, .. } = self;
+        let order = Order::Request;
+        step_run(request, order, 0..request.actors.len(), leaves, 0, outputs, part, &mut scratch[0]);
     }
 
+    /// Threads share the array of leaves out by slot.
     fn step_together(&mut self, request: &StepRequest, parts: &mut Vec<ReplyPart>) {
-        let Self { actors, outputs, workers, scratch, .. } = self;
-        let chunks = cut(&request.actors, request.leaves.len());
+        if request.actors.is_sorted_by_key(|step| step.slot) {
+            return self.step_in(Order::Request, request, parts);
+        }
+        let mut order: Vec<u32> = (0..request.actors.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| request.actors[at as usize].slot);
+        self.step_in(Order::Slots(&order), request, parts);
+        let whole = gather(request, &order, parts);
+        parts.iter_mut().for_each(ReplyPart::clear);
+        parts[0] = whole;
+    }
+
+    fn step_in(&mut self, order: Order<'_>, request: &StepRequest, parts: &mut Vec<ReplyPart>) {
+        let Self { leaves, outputs, workers, scratch, .. } = self;
+        let chunks = cut(request, order);
         parts.resize_with(parts.len().max(chunks.len()), ReplyPart::default);
         scratch.resize_with(scratch.len().max(chunks.len()), Scratch::default);
-        let mut jobs: Vec<Job<'_>> = chunks
-            .iter()
-            .zip(parts.iter_mut().zip(scratch.iter_mut()))
-            .map(|(range, (part, scratch))| {
-                let taken =
-                    request.actors[range.clone()].iter().map(|step| actors[step.actor as usize].take()).collect();
-                Job { range: range.clone(), taken, part, scratch }
-            })
-            .collect();
-        let queue = Mutex::new(jobs.iter_mut());
+        let mut jobs = Vec::with_capacity(chunks.len());
+        let (mut rest, mut base) = (leaves.as_mut_slice(), 0);
+        for (range, (part, scratch)) in chunks.into_iter().zip(parts.iter_mut().zip(scratch.iter_mut())) {
+            let last = request.actors[order.actor(range.end - 1)];
+            let start = request.actors[order.actor(range.start)].slot as usize;
+            let (_, behind) = rest.split_at_mut(start - base);
+            let (own, behind) = behind.split_at_mut((last.slot + last.size) as usize - start);
+            (rest, base) = (behind, start + own.len());
+            jobs.push(Job { range, leaves: own, first_slot: start, part, scratch });
+        }
+        let count = jobs.len();
+        let queue = Mutex::new(jobs.into_iter());
         let (queue, outputs) = (&queue, &*outputs);
         let work = move || {
             loop {
                 // A lock is poisoned by a panic only, and steps are caught.
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(job) = next else { break };
-                let Job { range, taken, part, scratch } = job;
-                for_each_caught(range.clone(), part, scratch, |at, part, scratch| {
-                    if let Some(hosted) = &mut taken[at - range.start] {
-                        hosted.step(&due_of(request, at, outputs).1, part, scratch);
-                    }
-                });
+                let Some(Job { range, leaves, first_slot, part, scratch }) = next else { break };
+                step_run(request, order, range, leaves, first_slot, outputs, part, scratch);
             }
         };
         if let Some(workers) = workers {
             workers.scope(|scope| {
-                for _ in 0..workers.thread_num().min(chunks.len() - 1) {
+                for _ in 0..workers.thread_num().min(count - 1) {
                     scope.spawn(async move { work() });
                 }
                 work();
             });
         }
-        for job in jobs {
-            for (step, hosted) in request.actors[job.range].iter().zip(job.taken) {
-                actors[step.actor as usize] = hosted;
-            }
+    }
+}
+
+/// The order in which a request's actors are stepped.
+#[derive(Clone, Copy)]
+enum Order<'a> {
+    /// The request's own.
+    Request,
+    /// By slot: which actor comes when.
+    Slots(&'a [u32]),
+}
+
+impl Order<'_> {
+    #[inline]
+    fn actor(self, at: usize) -> usize {
+        match self {
+            Self::Request => at,
+            Self::Slots(order) => order[at] as usize,
         }
     }
 }
 
-/// A piece of work: consecutive actors of a request.
+/// A piece of work: consecutive actors of a request, and the slots that their leaves lie in.
 struct Job<'a> {
-    range: std::ops::Range<usize>,
-    taken: Vec<Option<Box<HostedActor>>>,
+    range: Range<usize>,
+    leaves: &'a mut [Hosted],
+    first_slot: usize,
     part: &'a mut ReplyPart,
     scratch: &'a mut Scratch,
 }
 
-/// The number and the due leaves of the `at`-th actor of a request.
+/// Steps consecutive actors of an order, whose leaves lie in `leaves`, the first in slot `first_slot`.
+#[allow(clippy::too_many_arguments, reason = "what a piece of work is made of, called from two places")]
+fn step_run(
+    request: &StepRequest,
+    order: Order<'_>,
+    actors: Range<usize>,
+    leaves: &mut [Hosted],
+    first_slot: usize,
+    outputs: &OutputTable,
+    part: &mut ReplyPart,
+    scratch: &mut Scratch,
+) {
+    for_each_caught(actors, part, scratch, |at, part, scratch| {
+        let (step, due) = due_of(request, order.actor(at), outputs);
+        let ahead = due.first_index as usize + AHEAD;
+        for leaf in request.leaves.iter().skip(ahead).take(due.leaves.len()) {
+            if let Some(hosted) = (leaf.leaf as usize).checked_sub(first_slot).and_then(|slot| leaves.get(slot)) {
+                prefetch(&*hosted.participant);
+            }
+        }
+        let slot = step.slot as usize - first_slot;
+        step_actor(&mut leaves[slot..slot + step.size as usize], &due, part, scratch);
+    });
+}
+
+/// The `at`-th actor of a request, and its due leaves.
 #[inline]
-fn due_of<'a>(request: &'a StepRequest, at: usize, outputs: &'a OutputTable) -> (u32, ActorLeaves<'a>) {
+fn due_of<'a>(request: &'a StepRequest, at: usize, outputs: &'a OutputTable) -> (ActorStep, ActorLeaves<'a>) {
     let step = request.actors[at];
     let end = request.actors.get(at + 1).map_or(request.leaves.len(), |next| next.first_leaf as usize);
     let first = step.first_leaf as usize;
@@ -120,17 +171,19 @@ fn due_of<'a>(request: &'a StepRequest, at: usize, outputs: &'a OutputTable) -> 
         inbox_start,
         outputs,
     };
-    (step.actor, due)
+    (step, due)
 }
 
 /// Cuts the actors into pieces of about [`CHUNK`] leaves, a heavy one into a piece of its own. Follows from the request
 /// alone; no result depends on it.
-fn cut(actors: &[ActorStep], leaves: usize) -> Vec<std::ops::Range<usize>> {
+fn cut(request: &StepRequest, order: Order<'_>) -> Vec<Range<usize>> {
+    let (actors, leaves) = (&request.actors, request.leaves.len());
     let mut chunks = Vec::with_capacity(leaves / CHUNK + 2);
     let (mut start, mut weight) = (0, 0);
-    for (at, step) in actors.iter().enumerate() {
-        let end = actors.get(at + 1).map_or(leaves, |next| next.first_leaf as usize);
-        let own = if step.heavy { CHUNK } else { end - step.first_leaf as usize };
+    for at in 0..actors.len() {
+        let actor = order.actor(at);
+        let end = actors.get(actor + 1).map_or(leaves, |next| next.first_leaf as usize);
+        let own = if actors[actor].heavy { CHUNK } else { end - actors[actor].first_leaf as usize };
         if at > start && weight + own > CHUNK {
             chunks.push(start..at);
             (start, weight) = (at, 0);
@@ -144,18 +197,26 @@ fn cut(actors: &[ActorStep], leaves: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 impl Host for LocalHost {
-    fn add(&mut self, actor: u32, leaves: Vec<(Port, Box<dyn Participant>)>) {
-        let slot = actor as usize;
-        if self.actors.len() <= slot {
-            self.actors.resize_with(slot + 1, || None);
+    fn add(&mut self, leaves: Vec<Hosted>) {
+        for hosted in leaves {
+            let slot = hosted.port.leaf() as usize;
+            while self.leaves.len() <= slot {
+                self.leaves.push(Hosted::vacant(&self.run));
+            }
+            self.leaves[slot] = hosted;
         }
-        self.actors[slot] = HostedActor::new(leaves).map(Box::new);
     }
 
-    fn remove(&mut self, actor: u32) {
-        if let Some(slot) = self.actors.get_mut(actor as usize) {
-            *slot = None;
+    fn remove(&mut self, slots: Range<u32>) {
+        for slot in slots {
+            if let Some(hosted) = self.leaves.get_mut(slot as usize) {
+                *hosted = Hosted::vacant(&self.run);
+            }
         }
+    }
+
+    fn batch(&self) -> usize {
+        if self.workers.is_some() { BATCH_TOGETHER } else { BATCH }
     }
 
     fn begin(&mut self, request: StepRequest) {
@@ -164,13 +225,15 @@ impl Host for LocalHost {
 
     fn finish(&mut self) -> StepReply {
         let Some(mut request) = self.request.take() else { return StepReply::default() };
-        self.learn(&mut request);
-        let together = self.workers.is_some()
-            && request.actors.len() > 1
-            && (request.leaves.len() >= PARALLEL_FROM || request.actors.iter().filter(|step| step.heavy).count() > 1);
+        for (leaf, info) in request.outputs.drain(..) {
+            self.outputs.declare(leaf, info);
+        }
         let mut parts = std::mem::take(&mut request.spare);
         parts.resize_with(parts.len().max(1), ReplyPart::default);
         parts.iter_mut().for_each(ReplyPart::clear);
+        let together = self.workers.is_some()
+            && request.actors.len() > 1
+            && (request.leaves.len() >= PARALLEL_FROM || request.actors.iter().filter(|step| step.heavy).count() > 1);
         if together {
             self.step_together(&request, &mut parts);
         } else {

@@ -8,13 +8,15 @@
 //! and between instants.
 
 mod actor;
+mod gather;
 mod local;
+
+use std::ops::Range;
 
 use chaconne_sim_core::error::StepError;
 use chaconne_sim_core::fingerprint::{Fingerprint, Frame};
 use chaconne_sim_core::key::Key;
-use chaconne_sim_core::participant::Participant;
-use chaconne_sim_core::port::{Inbound, OutputInfo, Port, Published};
+use chaconne_sim_core::port::{Hosted, Inbound, OutputInfo, Published};
 use chaconne_sim_core::time::SimTime;
 
 pub(crate) use local::LocalHost;
@@ -23,11 +25,15 @@ use crate::error::HaltCause;
 
 /// Steps actors.
 pub trait Host: Send {
-    /// Takes an actor in, under the number by which requests will name it.
-    fn add(&mut self, actor: u32, leaves: Vec<(Port, Box<dyn Participant>)>);
+    /// Takes an actor in: its leaves, in pipeline order. Their ports know their slots, which follow each other.
+    fn add(&mut self, leaves: Vec<Hosted>);
 
-    /// Lets an actor go. Its number may be used again.
-    fn remove(&mut self, actor: u32);
+    /// Lets an actor go, whose leaves had these slots. They may be used again.
+    fn remove(&mut self, slots: Range<u32>);
+
+    /// How many leaves a request should name, if there are that many: enough to keep the host busy, and few enough for its
+    /// caches.
+    fn batch(&self) -> usize;
 
     /// Starts on a request. Several hosts work on requests of one instant at a time.
     fn begin(&mut self, request: StepRequest);
@@ -39,8 +45,10 @@ pub trait Host: Send {
 /// An actor to be stepped.
 #[derive(Clone, Copy, Debug)]
 pub struct ActorStep {
-    /// The actor's number.
-    pub actor: u32,
+    /// Slot of its first leaf, due or not.
+    pub slot: u32,
+    /// Number of its leaves, due or not.
+    pub size: u32,
     /// Where its leaves begin in [`StepRequest::leaves`]; they end where the next actor's begin.
     pub first_leaf: u32,
     /// Its steps are long: worth a thread of their own.

@@ -1,23 +1,29 @@
 //! What a host keeps beside each participant, and how it has one stepped. For those who write hosts; a participant sees
 //! only its [`StepCtx`].
 //!
-//! Every host steps through [`Port::step`], so a participant that is stepped elsewhere sees the same inbox, publishes the
+//! Every host steps through [`Hosted::step`], so a participant that is stepped elsewhere sees the same inbox, publishes the
 //! same bytes and yields the same contribution.
 
-use std::ops::Range;
+mod inbound;
+mod names;
+
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::canon;
 use crate::context::StepCtx;
-use crate::error::{PublishError, StepError};
+use crate::error::{PublishError, StepError, StepResult};
 use crate::fingerprint::{Fingerprint, Frame, StateWriter};
 use crate::key::{Key, KeyError, KeyExpr};
 use crate::participant::Participant;
 use crate::path::ActorPath;
 use crate::signal::{Delivery, Payload, SignalValue, Subscription};
 use crate::time::SimTime;
+
+pub use inbound::{Content, Inbound, Link, Published, Reach};
+pub use names::{Names, OutputId, OutputInfo, OutputTable};
 
 /// What every participant of one run shares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,114 +37,65 @@ pub struct RunIdentity {
     pub typed: bool,
 }
 
-/// Names an output: one key as one leaf publishes it. Numbers, not names: nothing is ordered or hashed by them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct OutputId {
-    /// The publisher's slot in the conductor's registry.
-    pub leaf: u32,
-    /// Counts the keys of that leaf in the order of their first publication.
-    pub index: u32,
+/// A participant and its port, side by side as hosts keep them.
+pub struct Hosted {
+    /// The connection to the world.
+    pub port: Port,
+    /// The participant.
+    pub participant: Box<dyn Participant>,
 }
 
-/// What an [`OutputId`] stands for.
-#[derive(Clone, Debug)]
-pub struct OutputInfo {
-    /// The key.
-    pub key: Key,
-    /// The leaf that publishes under it.
-    pub publisher: ActorPath,
+/// A participant's connection to the world: its identity, its subscriptions and held values, the keys it has used.
+///
+/// Hosts keep ports in one dense array and walk along it at every instant: what a step needs stands here, in the order of
+/// its use, and the rest behind a pointer.
+pub struct Port {
+    run: Arc<RunIdentity>,
+    leaf: u32,
+    /// How many outputs there are, and how many of them have been told to the conductor.
+    used: u32,
+    declared: u32,
+    steps: u64,
+    /// The path's text, once more: it is part of every contribution.
+    path: SmallVec<[u8; 32]>,
+    held: SmallVec<[Held; 1]>,
+    latest: SmallVec<[LatestInput; 2]>,
+    outputs: SmallVec<[Output; 1]>,
+    cold: Box<Cold>,
 }
 
-/// All outputs of a world that a host has been told of, by leaf.
-#[derive(Default, Debug)]
-pub struct OutputTable {
-    leaves: Vec<SmallVec<[OutputInfo; 1]>>,
-}
-
-impl OutputTable {
-    /// Adds the next output of `leaf` and returns its id.
-    pub fn declare(&mut self, leaf: u32, info: OutputInfo) -> OutputId {
-        let slot = leaf as usize;
-        if self.leaves.len() <= slot {
-            self.leaves.resize_with(slot + 1, SmallVec::new);
-        }
-        self.leaves[slot].push(info);
-        OutputId { leaf, index: self.leaves[slot].len() as u32 - 1 }
-    }
-
-    /// Looks one up.
-    pub fn get(&self, id: OutputId) -> Option<&OutputInfo> {
-        self.leaves.get(id.leaf as usize)?.get(id.index as usize)
-    }
-}
-
-/// How a signal reaches one receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Reach {
-    /// In the inbox.
-    pub every: bool,
-    /// As the held value of its key.
-    pub latest: bool,
-}
-
-impl Reach {
-    /// Adds what another subscription of the same receiver asks for: a signal is still delivered once.
-    pub fn join(&mut self, delivery: Delivery) {
-        match delivery {
-            Delivery::Every => self.every = true,
-            Delivery::Latest => self.latest = true,
-        }
-    }
-
-    /// Neither in the inbox nor held.
-    pub fn is_none(self) -> bool {
-        !self.every && !self.latest
-    }
-}
-
-/// What an inbox item says.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// A signal was published.
-    Signal(Payload),
-    /// The publisher left: its value is held no longer.
-    Withdrawn,
-}
-
-/// One item of an inbox, as the conductor or a host hands it over.
-#[derive(Clone, Debug)]
-pub struct Inbound {
-    /// Which key, by whom.
-    pub output: OutputId,
-    /// In the inbox, as the latest value, or both.
-    pub reach: Reach,
-    /// When it was published.
-    pub time: SimTime,
-    /// The publisher's sequence number.
-    pub seq: u64,
-    /// The signal itself.
-    pub content: Content,
-}
-
-/// One signal as published by a step.
-#[derive(Clone, Debug)]
-pub struct Published {
-    /// Index of the key among the publisher's outputs.
-    pub output: u32,
-    /// Where the canonical text lies in the step's [`Frame`].
-    pub text: Range<usize>,
-    /// The content.
-    pub payload: Payload,
+/// What a step rarely needs.
+struct Cold {
+    path: ActorPath,
+    actor: ActorPath,
+    inputs: Box<[Input]>,
 }
 
 /// One subscription, resolved.
 struct Input {
-    /// As the participant wrote it; [`StepCtx::latest`] finds it by this text.
+    /// As the participant wrote it.
     text: Box<str>,
     expr: KeyExpr,
     delivery: Delivery,
     /// Positions in [`Port::held`] of the samples that it matches, ordered by (key, publisher path).
-    held: SmallVec<[u32; 2]>,
+    held: SmallVec<[u32; 1]>,
+}
+
+/// Where [`StepCtx::latest`] finds the value of a subscription's text: by a hash of the text, so that no text is touched.
+/// That two texts of one participant share a 64-bit hash is not to be expected in the life of the universe.
+#[derive(Clone, Copy)]
+struct LatestInput {
+    text: u64,
+    input: u32,
+    /// The one sample that it holds.
+    held: u32,
+}
+
+impl LatestInput {
+    /// No sample has come.
+    const NONE: u32 = u32::MAX;
+    /// Several are held: look at the input.
+    const SEVERAL: u32 = u32::MAX - 1;
 }
 
 /// One key under which the leaf has published.
@@ -151,15 +108,6 @@ struct Output {
     later: Box<[Link]>,
 }
 
-/// A later leaf of the same actor that receives an output.
-#[derive(Clone, Copy, Debug)]
-pub struct Link {
-    /// The receiver's position in the actor's pipeline.
-    pub position: u32,
-    /// Every signal, the latest, or both.
-    pub reach: Reach,
-}
-
 /// The newest sample of one output, held for `latest` subscriptions.
 pub(crate) struct Held {
     pub(crate) output: OutputId,
@@ -170,19 +118,12 @@ pub(crate) struct Held {
     step: u64,
 }
 
-/// A participant's connection to the world: its identity, its subscriptions and held values, the keys it has used.
-pub struct Port {
-    run: Arc<RunIdentity>,
-    path: ActorPath,
-    actor: ActorPath,
-    leaf: u32,
-    steps: u64,
-    inputs: Box<[Input]>,
-    outputs: SmallVec<[Output; 1]>,
-    /// How many outputs there are, and how many of them have been told to the conductor.
-    used: u32,
-    declared: u32,
-    held: Vec<Held>,
+/// The held samples that a text stands for.
+pub(crate) enum Samples<'a> {
+    /// None or one.
+    One(Option<&'a Held>),
+    /// Ordered by (key, publisher path).
+    Several(Vec<&'a Held>),
 }
 
 /// What one step is given.
@@ -220,152 +161,22 @@ pub struct Stepped {
     pub state: Option<Fingerprint>,
 }
 
-/// Resolves output ids to names, also those first used earlier in the same instant by the same actor.
-#[derive(Clone, Copy)]
-pub struct Names<'a> {
-    /// What the conductor has told.
-    pub table: &'a OutputTable,
-    /// The first leaf of the same actor, if it is an earlier one.
-    pub first: Option<&'a Port>,
-    /// The other earlier leaves.
-    pub siblings: &'a [Port],
-}
+/// Nobody: what a host puts where a participant left.
+struct Vacant;
 
-impl<'a> Names<'a> {
-    /// The key and the publisher's path.
-    ///
-    /// # Panics
-    /// On an id that was never declared: hosts check what comes from outside before it gets here.
-    pub fn get(&self, id: OutputId) -> (&'a Key, &'a ActorPath) {
-        if let Some(info) = self.table.get(id) {
-            return (&info.key, &info.publisher);
-        }
-        self.first
-            .into_iter()
-            .chain(self.siblings)
-            .find(|port| port.leaf == id.leaf)
-            .and_then(|port| Some((&port.outputs.get(id.index as usize)?.key, &port.path)))
-            .expect("an output is declared before its signals are delivered")
-    }
-
-    /// Orders an inbox by (time, publisher path as bytes, sequence number).
-    pub fn sort(&self, inbox: &mut [Inbound]) {
-        inbox.sort_by(|a, b| {
-            a.time
-                .cmp(&b.time)
-                .then_with(|| {
-                    if a.output.leaf == b.output.leaf {
-                        std::cmp::Ordering::Equal
-                    } else {
-                        self.get(a.output).1.cmp(self.get(b.output).1)
-                    }
-                })
-                .then_with(|| a.seq.cmp(&b.seq))
-        });
+impl Participant for Vacant {
+    fn step(&mut self, _: &mut StepCtx<'_>) -> StepResult {
+        Err("nobody is here; its host was asked to step a participant that left".into())
     }
 }
 
-impl Port {
-    /// The port of the leaf at `path`, part of the actor added at `actor`.
-    ///
-    /// # Errors
-    /// When a subscription's text is not a key expression.
-    pub fn new(
-        run: Arc<RunIdentity>,
-        path: ActorPath,
-        actor: ActorPath,
-        subscriptions: &[Subscription],
-    ) -> Result<Self, KeyError> {
-        let inputs = subscriptions
-            .iter()
-            .map(|subscription| {
-                Ok(Input {
-                    text: subscription.key().into(),
-                    expr: resolve(subscription.key(), &run.world, &actor)?,
-                    delivery: subscription.delivery(),
-                    held: SmallVec::new(),
-                })
-            })
-            .collect::<Result<_, KeyError>>()?;
-        Ok(Self {
-            run,
-            path,
-            actor,
-            leaf: u32::MAX,
-            steps: 0,
-            inputs,
-            outputs: SmallVec::new(),
-            used: 0,
-            declared: 0,
-            held: Vec::new(),
-        })
-    }
-
-    /// Tells the port the leaf's slot in the conductor's registry.
-    pub fn set_leaf(&mut self, leaf: u32) {
-        self.leaf = leaf;
-    }
-
-    /// The leaf's path.
-    pub fn path(&self) -> &ActorPath {
-        &self.path
-    }
-
-    /// The path of the actor that the leaf is part of.
-    pub fn actor(&self) -> &ActorPath {
-        &self.actor
-    }
-
-    /// What the run's participants share.
-    pub fn run(&self) -> &RunIdentity {
-        &self.run
-    }
-
-    /// The resolved subscriptions.
-    pub fn inputs(&self) -> impl Iterator<Item = (&KeyExpr, Delivery)> {
-        self.inputs.iter().map(|input| (&input.expr, input.delivery))
-    }
-
-    /// How signals under `key` reach this leaf.
-    pub fn reach(&self, key: &Key) -> Reach {
-        let mut reach = Reach::default();
-        for input in &self.inputs {
-            if input.expr.matches(key) {
-                reach.join(input.delivery);
-            }
-        }
-        reach
-    }
-
-    /// The keys used since the last call: what the conductor has to be told.
-    pub fn take_declared(&mut self) -> impl Iterator<Item = &Key> {
-        let from = self.declared as usize;
-        self.declared = self.outputs.len() as u32;
-        self.outputs[from..].iter().map(|output| &output.key)
-    }
-
-    /// Whether [`take_declared`](Self::take_declared) has something to tell.
-    #[inline]
-    pub fn has_undeclared(&self) -> bool {
-        self.used > self.declared
-    }
-
-    /// Finds out which of `later` (the leaves behind this one in its actor, the first at pipeline position `position`)
-    /// are to be given each key that has not been told yet.
-    pub fn link(&mut self, position: u32, later: &[Port]) {
-        for output in &mut self.outputs[self.declared as usize..] {
-            output.later = (position..)
-                .zip(later)
-                .map(|(position, port)| Link { position, reach: port.reach(&output.key) })
-                .filter(|link| !link.reach.is_none())
-                .collect();
-        }
-    }
-
-    /// The later leaves of the actor that receive an output in the same instant.
-    #[inline]
-    pub fn links(&self, output: u32) -> &[Link] {
-        &self.outputs[output as usize].later
+impl Hosted {
+    /// A place without a participant.
+    pub fn vacant(run: &Arc<RunIdentity>) -> Self {
+        let path = ActorPath::new("vacant").expect("a single segment of letters is a path");
+        let cold = Cold { path: path.clone(), actor: path, inputs: Box::default() };
+        let port = Port::empty(run.clone(), cold);
+        Self { port, participant: Box::new(Vacant) }
     }
 
     /// Steps the participant once. The contribution's bytes and the signals are appended to `output`.
@@ -374,20 +185,16 @@ impl Port {
     /// What the participant returned, or a publish that failed, even if the participant swallowed it. `output` then
     /// holds a part of the step and must not be used.
     #[inline]
-    pub fn step(
-        &mut self,
-        participant: &mut dyn Participant,
-        input: StepInput<'_>,
-        output: StepOutput<'_>,
-    ) -> Result<Stepped, StepError> {
-        self.receive(input.inbox, input.names);
-        self.steps += 1;
+    pub fn step(&mut self, input: StepInput<'_>, output: StepOutput<'_>) -> Result<Stepped, StepError> {
+        let Self { port, participant } = self;
+        port.receive(input.inbox, input.names);
+        port.steps += 1;
         let StepOutput { frame, published, state } = output;
         let start = frame.len();
-        frame.str(self.path.as_str());
+        frame.bytes(&port.path);
         let (due_at, count_at) = (frame.reserve_u64(), frame.reserve_u64());
         let before = published.len();
-        let mut ctx = StepCtx::new(self, &input, frame, published);
+        let mut ctx = StepCtx::new(port, &input, frame, published);
         let returned = participant.step(&mut ctx);
         if let Some(failure) = ctx.take_failure() {
             return Err(failure.into());
@@ -405,6 +212,133 @@ impl Port {
         let contribution = Fingerprint::of(&frame.as_slice()[start..]);
         Ok(Stepped { next_due, contribution, state })
     }
+}
+
+impl Port {
+    /// The port of the leaf at `path`, part of the actor added at `actor`.
+    ///
+    /// # Errors
+    /// When a subscription's text is not a key expression.
+    pub fn new(
+        run: Arc<RunIdentity>,
+        path: ActorPath,
+        actor: ActorPath,
+        subscriptions: &[Subscription],
+    ) -> Result<Self, KeyError> {
+        let inputs: Box<[Input]> = subscriptions
+            .iter()
+            .map(|subscription| {
+                Ok(Input {
+                    text: subscription.key().into(),
+                    expr: resolve(subscription.key(), &run.world, &actor)?,
+                    delivery: subscription.delivery(),
+                    held: SmallVec::new(),
+                })
+            })
+            .collect::<Result<_, KeyError>>()?;
+        let mut port = Self::empty(run, Cold { path, actor, inputs });
+        for (input, index) in port.cold.inputs.iter().zip(0..) {
+            let text = xxh3_64(input.text.as_bytes());
+            // The same text twice needs one entry.
+            if input.delivery == Delivery::Latest && port.latest.iter().all(|other| other.text != text) {
+                port.latest.push(LatestInput { text, input: index, held: LatestInput::NONE });
+            }
+        }
+        Ok(port)
+    }
+
+    fn empty(run: Arc<RunIdentity>, cold: Cold) -> Self {
+        Self {
+            run,
+            leaf: u32::MAX,
+            used: 0,
+            declared: 0,
+            steps: 0,
+            path: cold.path.as_str().as_bytes().into(),
+            held: SmallVec::new(),
+            latest: SmallVec::new(),
+            outputs: SmallVec::new(),
+            cold: Box::new(cold),
+        }
+    }
+
+    /// Tells the port the leaf's slot in the conductor's registry.
+    pub fn set_leaf(&mut self, leaf: u32) {
+        self.leaf = leaf;
+    }
+
+    /// The leaf's slot in the conductor's registry.
+    pub fn leaf(&self) -> u32 {
+        self.leaf
+    }
+
+    /// The leaf's path.
+    pub fn path(&self) -> &ActorPath {
+        &self.cold.path
+    }
+
+    /// The path of the actor that the leaf is part of.
+    pub fn actor(&self) -> &ActorPath {
+        &self.cold.actor
+    }
+
+    /// What the run's participants share.
+    #[inline]
+    pub fn run(&self) -> &RunIdentity {
+        &self.run
+    }
+
+    /// The resolved subscriptions.
+    pub fn inputs(&self) -> impl Iterator<Item = (&KeyExpr, Delivery)> {
+        self.cold.inputs.iter().map(|input| (&input.expr, input.delivery))
+    }
+
+    /// How signals under `key` reach this leaf.
+    pub fn reach(&self, key: &Key) -> Reach {
+        let mut reach = Reach::default();
+        for (expr, delivery) in self.inputs() {
+            if expr.matches(key) {
+                reach.join(delivery);
+            }
+        }
+        reach
+    }
+
+    /// The keys used since the last call: what the conductor has to be told.
+    pub fn take_declared(&mut self) -> impl Iterator<Item = &Key> {
+        let from = self.declared as usize;
+        self.declared = self.used;
+        self.outputs[from..].iter().map(|output| &output.key)
+    }
+
+    /// Whether [`take_declared`](Self::take_declared) has something to tell.
+    #[inline]
+    pub fn has_undeclared(&self) -> bool {
+        self.used > self.declared
+    }
+
+    /// Finds out which of `later` (the leaves behind this one in its actor, the first at pipeline position `position`)
+    /// are to be given each key that has not been told yet.
+    pub fn link(&mut self, position: u32, later: &[Hosted]) {
+        for output in &mut self.outputs[self.declared as usize..] {
+            output.later = (position..)
+                .zip(later)
+                .map(|(position, hosted)| Link { position, reach: hosted.port.reach(&output.key) })
+                .filter(|link| !link.reach.is_none())
+                .collect();
+        }
+    }
+
+    /// The later leaves of the actor that receive an output in the same instant.
+    #[inline]
+    pub fn links(&self, output: u32) -> &[Link] {
+        &self.outputs[output as usize].later
+    }
+
+    /// The key of an output.
+    pub(crate) fn key(&self, output: u32) -> Option<&Key> {
+        self.outputs.get(output as usize).map(|output| &output.key)
+    }
 
     /// Takes the `latest` part of an inbox into the held values.
     #[inline]
@@ -416,6 +350,7 @@ impl Port {
         }
     }
 
+    #[inline]
     fn hold(&mut self, item: &Inbound, names: &Names<'_>) {
         // One receiver holds few outputs, nearly always; a receiver of thousands is asked for them rarely.
         let found = self.held.iter().position(|held| held.output == item.output);
@@ -427,62 +362,88 @@ impl Port {
                 held.step = self.steps + 1;
                 held.payload = payload.clone();
             }
-            (Content::Signal(payload), None) => {
-                let position = self.held.len() as u32;
-                self.held.push(Held {
-                    output: item.output,
-                    time: item.time,
-                    seq: item.seq,
-                    payload: payload.clone(),
-                    step: self.steps + 1,
-                });
-                let name = names.get(item.output);
-                for input in &mut self.inputs {
-                    if input.delivery == Delivery::Latest && input.expr.matches(name.0) {
-                        let at =
-                            input.held.partition_point(|&other| names.get(self.held[other as usize].output) < name);
-                        input.held.insert(at, position);
-                    }
-                }
-            }
-            (Content::Withdrawn, Some(at)) => {
-                self.held.remove(at);
-                let at = at as u32;
-                for input in &mut self.inputs {
-                    input.held.retain(|position| *position != at);
-                    for position in &mut input.held {
-                        *position -= u32::from(*position > at);
-                    }
-                }
-            }
+            (Content::Signal(payload), None) => self.hold_new(item, payload, names),
+            (Content::Withdrawn, Some(at)) => self.drop_held(at),
             (Content::Withdrawn, None) => {}
         }
     }
 
-    /// The held samples that match `text`, ordered by (key, publisher path); `None` when it is not a `latest`
-    /// subscription's text and no such subscription matches it.
-    #[inline]
-    pub(crate) fn held(&self, text: &str, names: &Names<'_>) -> Result<Option<SmallVec<[&Held; 2]>>, KeyError> {
-        for input in &self.inputs {
-            if input.delivery == Delivery::Latest && *input.text == *text {
-                return Ok(Some(input.held.iter().map(|&at| &self.held[at as usize]).collect()));
+    /// Holds the first sample of an output, and finds out which subscriptions it is for.
+    #[cold]
+    fn hold_new(&mut self, item: &Inbound, payload: &Payload, names: &Names<'_>) {
+        let position = self.held.len() as u32;
+        self.held.push(Held {
+            output: item.output,
+            time: item.time,
+            seq: item.seq,
+            payload: payload.clone(),
+            step: self.steps + 1,
+        });
+        let name = names.get(item.output);
+        for input in &mut self.cold.inputs {
+            if input.delivery == Delivery::Latest && input.expr.matches(name.0) {
+                let at = input.held.partition_point(|&other| names.get(self.held[other as usize].output) < name);
+                input.held.insert(at, position);
             }
         }
-        self.held_by_match(text, names)
+        self.index_held();
+    }
+
+    /// Forgets the sample of a publisher that left.
+    #[cold]
+    fn drop_held(&mut self, at: usize) {
+        self.held.remove(at);
+        let at = at as u32;
+        for input in &mut self.cold.inputs {
+            input.held.retain(|position| *position != at);
+            for position in &mut input.held {
+                *position -= u32::from(*position > at);
+            }
+        }
+        self.index_held();
+    }
+
+    fn index_held(&mut self) {
+        for latest in &mut self.latest {
+            latest.held = match self.cold.inputs[latest.input as usize].held.as_slice() {
+                [] => LatestInput::NONE,
+                [one] => *one,
+                _ => LatestInput::SEVERAL,
+            };
+        }
+    }
+
+    /// The held samples that `text` stands for; `None` when it is not a `latest` subscription's text and no such
+    /// subscription matches it.
+    #[inline]
+    pub(crate) fn held(&self, text: &str, names: &Names<'_>) -> Result<Option<Samples<'_>>, KeyError> {
+        let hash = xxh3_64(text.as_bytes());
+        match self.latest.iter().find(|latest| latest.text == hash) {
+            Some(latest) if latest.held == LatestInput::NONE => Ok(Some(Samples::One(None))),
+            Some(latest) if latest.held != LatestInput::SEVERAL => {
+                Ok(Some(Samples::One(Some(&self.held[latest.held as usize]))))
+            }
+            Some(latest) => Ok(Some(self.several(&self.cold.inputs[latest.input as usize]))),
+            None => self.held_by_match(text, names),
+        }
+    }
+
+    #[cold]
+    fn several(&self, input: &Input) -> Samples<'_> {
+        Samples::Several(input.held.iter().map(|&at| &self.held[at as usize]).collect())
     }
 
     /// For a text that stands in no subscription: what of the held it matches.
     #[cold]
-    fn held_by_match(&self, text: &str, names: &Names<'_>) -> Result<Option<SmallVec<[&Held; 2]>>, KeyError> {
-        let expr = resolve(text, &self.run.world, &self.actor)?;
+    fn held_by_match(&self, text: &str, names: &Names<'_>) -> Result<Option<Samples<'_>>, KeyError> {
+        let expr = resolve(text, &self.run.world, &self.cold.actor)?;
         let latest = |input: &&Input| input.delivery == Delivery::Latest;
-        if !self.inputs.iter().filter(latest).any(|input| input.expr.intersects(&expr)) {
+        if !self.cold.inputs.iter().filter(latest).any(|input| input.expr.intersects(&expr)) {
             return Ok(None);
         }
-        let mut held: SmallVec<[&Held; 2]> =
-            self.held.iter().filter(|held| expr.matches(names.get(held.output).0)).collect();
+        let mut held: Vec<&Held> = self.held.iter().filter(|held| expr.matches(names.get(held.output).0)).collect();
         held.sort_by(|a, b| names.get(a.output).cmp(&names.get(b.output)));
-        Ok(Some(held))
+        Ok(Some(Samples::Several(held)))
     }
 
     /// Whether the sample came with the current step's inbox.
@@ -508,15 +469,15 @@ impl Port {
 
     #[cold]
     fn declare(&mut self, signal: &str) -> Result<u32, PublishError> {
-        let key = Key::resolve(signal, &self.run.world, &self.actor)
+        let key = Key::resolve(signal, &self.run.world, &self.cold.actor)
             .map_err(|source| PublishError::Key { signal: signal.to_string(), source })?;
         let own = key.world() == Some(self.run.world.as_str())
             && key.actor().is_some_and(|path| {
-                let own = self.path.as_str();
+                let own = self.cold.path.as_str();
                 own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
         if !own {
-            return Err(PublishError::NotOwn { key: key.to_string(), publisher: self.path.clone() });
+            return Err(PublishError::NotOwn { key: key.to_string(), publisher: self.cold.path.clone() });
         }
         let from = key.as_str().len() - signal.len();
         // Used by its whole key before, and by its tail now: one output still.
