@@ -123,9 +123,9 @@ impl Step {
                 let call = Call::new("doc --no-deps --workspace --all-features").env("RUSTDOCFLAGS", "-D warnings");
                 vec![Check { call, runner: None }]
             }
-            Step::Tests => tests(&ours, nextest),
+            Step::Tests => test_checks(&ours, nextest),
             Step::TestsNoFeatures => {
-                featured().flat_map(|name| tests(&format!("-p {name} --no-default-features"), nextest)).collect()
+                featured().flat_map(|name| test_checks(&format!("-p {name} --no-default-features"), nextest)).collect()
             }
             Step::Features => workspace
                 .featured()
@@ -140,7 +140,9 @@ impl Step {
             }
             Step::Examples => Vec::new(),
             Step::Benches => {
-                vec![plain("bench --no-run -p chaconne-benches"), plain(&format!("check -p {PEERS}"))]
+                // With the facade beside them, the benches share the dependencies that the examples were built with.
+                let benches = "bench --no-run -p chaconne -p chaconne-benches --bench *";
+                vec![plain(benches), plain(&format!("check -p {PEERS}"))]
             }
         }
     }
@@ -153,7 +155,7 @@ impl fmt::Display for Step {
 }
 
 /// Runs the tests of a selection, but not its doctests, and builds its examples.
-fn tests(selection: &str, nextest: bool) -> Vec<Check> {
+fn test_checks(selection: &str, nextest: bool) -> Vec<Check> {
     if nextest {
         // No test is no failure for one package: the sum over all steps must not be zero.
         let line = format!("nextest run {selection} --status-level skip --no-tests pass");
@@ -167,7 +169,7 @@ fn tests(selection: &str, nextest: bool) -> Vec<Check> {
 }
 
 #[cfg(test)]
-mod tests_of_steps {
+mod tests {
     use super::*;
     use crate::workspace;
 
