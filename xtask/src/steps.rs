@@ -157,14 +157,14 @@ impl fmt::Display for Step {
 /// Runs the tests of a selection, but not its doctests, and builds its examples.
 fn test_checks(selection: &str, nextest: bool) -> Vec<Check> {
     if nextest {
-        // No test is no failure for one package: the sum over all steps must not be zero.
-        let line = format!("nextest run {selection} --status-level skip --no-tests pass");
+        // Every failing test is worth seeing. A package without tests is no failure: the sum over all steps is looked at.
+        let line = format!("nextest run {selection} --no-fail-fast --status-level skip --no-tests pass");
         return vec![Check { call: Call::new(&line), runner: Some(Runner::Nextest) }];
     }
     // `--tests` leaves the doctests to their own step, and the examples out.
     vec![
         Check { call: Call::new(&format!("build {selection} --examples")), runner: None },
-        Check { call: Call::new(&format!("test {selection} --tests")), runner: Some(Runner::Libtest) },
+        Check { call: Call::new(&format!("test {selection} --tests --no-fail-fast")), runner: Some(Runner::Libtest) },
     ]
 }
 
@@ -206,7 +206,7 @@ mod tests {
             lines(Step::Tests, false),
             [
                 "cargo build --workspace --exclude chaconne-peers --all-features --examples",
-                "cargo test --workspace --exclude chaconne-peers --all-features --tests",
+                "cargo test --workspace --exclude chaconne-peers --all-features --tests --no-fail-fast",
             ]
         );
     }
