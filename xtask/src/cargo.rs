@@ -1,5 +1,6 @@
 //! Starts cargo in the workspace's root, with its output where a developer sees it.
 
+use std::borrow::Cow;
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
@@ -35,12 +36,23 @@ impl Call {
 }
 
 impl fmt::Display for Call {
-    /// The command as one would type it.
+    /// The command as one would type it in a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.env {
-            write!(f, "{name}=\"{value}\" ")?;
+            write!(f, "{name}={} ", quoted(value))?;
         }
-        write!(f, "cargo {}", self.args.join(" "))
+        write!(f, "cargo")?;
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
+    }
+}
+
+/// `word` in quotes when a shell would not take it as it stands.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''")).into()
     }
 }
 
@@ -151,8 +163,9 @@ mod tests {
 
     #[test]
     fn a_call_prints_as_one_would_type_it() {
-        let call = Call::new("doc --no-deps").env("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(call.to_string(), "RUSTDOCFLAGS=\"-D warnings\" cargo doc --no-deps");
+        let mut call = Call::new("doc --no-deps --bench *").env("RUSTDOCFLAGS", "-D warnings");
+        call.args.extend(["it's".to_owned(), String::new()]);
+        assert_eq!(call.to_string(), r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --bench '*' 'it'\''s' ''");
     }
 
     #[test]

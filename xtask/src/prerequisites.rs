@@ -18,8 +18,8 @@ struct Prerequisite {
     probe: Probe,
     /// The Debian and Ubuntu packages that bring it; empty when it does not come from there.
     debian: &'static [&'static str],
-    /// What to do on any other machine, as an imperative.
-    otherwise: &'static str,
+    /// What to do on any other machine.
+    elsewhere: &'static str,
 }
 
 /// How to see whether a prerequisite is there.
@@ -48,21 +48,21 @@ const PREREQUISITES: &[Prerequisite] = &[
         ],
         probe: Probe::UnixProgram("cc"),
         debian: &["gcc", "libc6-dev"],
-        otherwise: "install a C compiler that is called `cc` (macOS: `xcode-select --install`)",
+        elsewhere: "`xcode-select --install` on macOS, a C compiler called `cc` elsewhere",
     },
     Prerequisite {
         name: "rustfmt",
         steps: &[Step::Format],
         probe: Probe::Subcommand("fmt"),
         debian: &[],
-        otherwise: "run `rustup component add rustfmt`",
+        elsewhere: "`rustup component add rustfmt`",
     },
     Prerequisite {
         name: "clippy",
         steps: &[Step::Lint],
         probe: Probe::Subcommand("clippy"),
         debian: &[],
-        otherwise: "run `rustup component add clippy`",
+        elsewhere: "`rustup component add clippy`",
     },
 ];
 
@@ -102,11 +102,11 @@ pub(crate) fn ensure(steps: &[Step], cargo: &Cargo) -> Result<(), Error> {
 fn describe(absent: &[&Prerequisite]) -> String {
     let sentence = |p: &&Prerequisite| {
         let steps: Vec<_> = p.steps.iter().map(|step| step.name()).collect();
-        let package = match p.debian {
+        let debian = match p.debian {
             [] => String::new(),
-            packages => format!(" (Debian and Ubuntu: `apt-get install {}`)", packages.join(" ")),
+            packages => format!("`apt-get install {}` on Debian and Ubuntu, ", packages.join(" ")),
         };
-        format!("`{}` is missing, which {} needs: {}{package}", p.name, steps.join(", "), p.otherwise)
+        format!("`{}` is missing, needed by {}; install it: {debian}{}", p.name, steps.join(", "), p.elsewhere)
     };
     absent.iter().map(sentence).collect::<Vec<_>>().join("\n       ")
 }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_its_steps_and_its_remedy() {
         let text = describe(&PREREQUISITES.iter().collect::<Vec<_>>());
-        assert!(text.contains("`cc` is missing, which lint, docs,"), "{text}");
+        assert!(text.contains("`cc` is missing, needed by lint, docs,"), "{text}");
         assert!(text.contains("apt-get install gcc libc6-dev"), "{text}");
         assert!(text.contains("rustup component add clippy"), "{text}");
     }
@@ -179,7 +179,7 @@ mod tests {
     fn every_prerequisite_says_who_needs_it_and_what_to_do() {
         for prerequisite in PREREQUISITES {
             assert!(!prerequisite.steps.is_empty(), "{prerequisite:?}");
-            assert!(!prerequisite.otherwise.is_empty(), "{prerequisite:?}");
+            assert!(!prerequisite.elsewhere.is_empty(), "{prerequisite:?}");
         }
     }
 }

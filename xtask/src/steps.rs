@@ -123,9 +123,9 @@ impl Step {
                 let call = Call::new("doc --no-deps --workspace --all-features").env("RUSTDOCFLAGS", "-D warnings");
                 vec![Check { call, runner: None }]
             }
-            Step::Tests => tests(&ours, nextest),
+            Step::Tests => test_checks(&ours, nextest),
             Step::TestsNoFeatures => {
-                featured().flat_map(|name| tests(&format!("-p {name} --no-default-features"), nextest)).collect()
+                featured().flat_map(|name| test_checks(&format!("-p {name} --no-default-features"), nextest)).collect()
             }
             Step::Features => workspace
                 .featured()
@@ -140,7 +140,9 @@ impl Step {
             }
             Step::Examples => Vec::new(),
             Step::Benches => {
-                vec![plain("bench --no-run -p chaconne-benches"), plain(&format!("check -p {PEERS}"))]
+                // With the facade beside them, the benches share the dependencies that the examples were built with.
+                let benches = "bench --no-run -p chaconne -p chaconne-benches --bench *";
+                vec![plain(benches), plain(&format!("check -p {PEERS}"))]
             }
         }
     }
@@ -153,21 +155,21 @@ impl fmt::Display for Step {
 }
 
 /// Runs the tests of a selection, but not its doctests, and builds its examples.
-fn tests(selection: &str, nextest: bool) -> Vec<Check> {
+fn test_checks(selection: &str, nextest: bool) -> Vec<Check> {
     if nextest {
-        // No test is no failure for one package: the sum over all steps must not be zero.
-        let line = format!("nextest run {selection} --status-level skip --no-tests pass");
+        // Every failing test is worth seeing. A package without tests is no failure: the sum over all steps is looked at.
+        let line = format!("nextest run {selection} --no-fail-fast --status-level skip --no-tests pass");
         return vec![Check { call: Call::new(&line), runner: Some(Runner::Nextest) }];
     }
     // `--tests` leaves the doctests to their own step, and the examples out.
     vec![
         Check { call: Call::new(&format!("build {selection} --examples")), runner: None },
-        Check { call: Call::new(&format!("test {selection} --tests")), runner: Some(Runner::Libtest) },
+        Check { call: Call::new(&format!("test {selection} --tests --no-fail-fast")), runner: Some(Runner::Libtest) },
     ]
 }
 
 #[cfg(test)]
-mod tests_of_steps {
+mod tests {
     use super::*;
     use crate::workspace;
 
@@ -204,7 +206,7 @@ mod tests_of_steps {
             lines(Step::Tests, false),
             [
                 "cargo build --workspace --exclude chaconne-peers --all-features --examples",
-                "cargo test --workspace --exclude chaconne-peers --all-features --tests",
+                "cargo test --workspace --exclude chaconne-peers --all-features --tests --no-fail-fast",
             ]
         );
     }

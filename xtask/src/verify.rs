@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options, workspace: &Workspace, cargo: &Cargo) -> Re
     }
     prerequisites::ensure(&steps, cargo)?;
     let nextest = cargo.succeeds("nextest --version");
-    if !nextest && steps.iter().any(|step| step.has_tests()) {
+    if !nextest && (steps.contains(&Step::Tests) || steps.contains(&Step::TestsNoFeatures)) {
         report.note("cargo-nextest is not installed, so the tests ran with `cargo test`, which takes longer");
     }
 
