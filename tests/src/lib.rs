@@ -20,6 +20,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by panicking")]
 
+pub mod crowd;
 mod probe;
 pub mod recheck;
 pub mod reference;

@@ -1,0 +1,163 @@
+//! The examples as programs: golden hashes in this build, options that change no result, refusals without panic text.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Ran, run};
+
+const TRAFFIC: &str = env!("CARGO_BIN_EXE_traffic");
+
+/// Every example, by name.
+const EXAMPLES: [(&str, &str); 4] = [
+    ("hello", env!("CARGO_BIN_EXE_hello")),
+    ("ring", env!("CARGO_BIN_EXE_ring")),
+    ("traffic", TRAFFIC),
+    ("traffic_scale", env!("CARGO_BIN_EXE_traffic_scale")),
+];
+
+/// An entry of `tests/golden.json`.
+#[derive(Deserialize)]
+struct Golden {
+    #[serde(default)]
+    args: Vec<String>,
+    world_hash: String,
+}
+
+fn golden() -> BTreeMap<String, Golden> {
+    serde_json::from_str(include_str!("../../golden.json")).unwrap()
+}
+
+/// The object that `--json` prints as the last line.
+fn json(program: &str, arguments: &[&str]) -> serde_json::Value {
+    let ran = run(program, &[arguments, &["--json"]].concat());
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.stderr);
+    serde_json::from_str(ran.stdout.lines().next_back().unwrap()).unwrap()
+}
+
+fn world_hash(program: &str, arguments: &[&str]) -> String {
+    json(program, arguments)["world_hash"].as_str().unwrap().to_string()
+}
+
+/// Refused: exit code 2, nothing on stdout, one sentence on stderr, no panic text.
+fn refused(name: &str, program: &str, arguments: &[&str]) -> String {
+    let Ran { code, stdout, stderr } = run(program, arguments);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{name} {arguments:?}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{name} {arguments:?}: {stderr}");
+    assert!(stderr.starts_with("error: ") && !stderr.contains("panicked"), "{stderr}");
+    stderr
+}
+
+#[test]
+fn traffic_has_its_golden_hash_in_this_build_whatever_the_threads_and_the_hand_over() {
+    let golden = &golden()["traffic"];
+    let arguments: Vec<&str> = golden.args.iter().map(String::as_str).collect();
+    for more in [
+        &["--threads", "1"][..],
+        &["--threads", "2"],
+        &["--threads", "8"],
+        &["--threads", "1", "--no-typed"],
+        &["--threads", "8", "--no-typed"],
+    ] {
+        assert_eq!(world_hash(TRAFFIC, &[&arguments, more].concat()), golden.world_hash, "{more:?}");
+    }
+}
+
+#[test]
+fn another_seed_or_another_end_is_another_hash() {
+    let expected = world_hash(TRAFFIC, &["--quiet"]);
+    assert_eq!(world_hash(TRAFFIC, &["--quiet", "--seed", "42"]), expected);
+    assert_ne!(world_hash(TRAFFIC, &["--quiet", "--seed", "43"]), expected);
+    assert_ne!(world_hash(TRAFFIC, &["--quiet", "--until", "29"]), expected);
+}
+
+#[test]
+fn the_examples_with_a_golden_hash_have_it_in_this_build() {
+    let golden = golden();
+    for (name, program) in EXAMPLES {
+        if let Some(entry) = golden.get(name) {
+            let arguments: Vec<&str> = entry.args.iter().map(String::as_str).collect();
+            assert_eq!(world_hash(program, &arguments), entry.world_hash, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_option_that_is_none_is_refused_in_one_sentence() {
+    for (name, program) in EXAMPLES {
+        let text = refused(name, program, &["--thread-count", "2"]);
+        assert!(text.contains("--thread-count"), "{text}");
+        for arguments in [
+            &["--seed", "many"][..],
+            &["--seed", "-1"],
+            &["--threads", "x"],
+            &["--threads"],
+            &["a-road"],
+            &["--seed", "99999999999999999999"],
+        ] {
+            refused(name, program, arguments);
+        }
+    }
+}
+
+#[test]
+fn every_example_helps_and_is_silent_when_asked() {
+    for (name, program) in EXAMPLES {
+        let Ran { code, stdout, stderr } = run(program, &["--help"]);
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{name}");
+        for option in ["--seed", "--threads", "--quiet", "--json"] {
+            assert!(stdout.contains(option), "{name}: {stdout}");
+        }
+    }
+    let Ran { code, stdout, stderr } = run(TRAFFIC, &["--quiet", "--until", "1"]);
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn traffic_prints_a_line_per_car_and_second_and_closes_with_the_hash() {
+    let Ran { code, stdout, stderr } = run(TRAFFIC, &["--until", "3"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let cars = ["ego", "left-1", "left-2", "left-3", "right-1", "right-2", "right-3"];
+    for car in cars {
+        let lines = stdout.lines().filter(|line| line.split_whitespace().any(|word| word == car));
+        assert!(lines.count() >= 3, "{car}: {stdout}");
+    }
+    let hash = world_hash(TRAFFIC, &["--quiet", "--until", "3"]);
+    assert!(stdout.contains(&format!("world hash {hash}")), "{stdout}");
+}
+
+#[test]
+fn a_road_that_cannot_be_read_is_refused_in_one_sentence_that_names_it() {
+    let folder = std::env::temp_dir().join(format!("chaconne-roads-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let demo = include_str!("../../../assets/roads/demo.json");
+    let value: serde_json::Value = serde_json::from_str(demo).unwrap();
+    let (field, _) = value.as_object().unwrap().iter().next().unwrap();
+    let missing =
+        serde_json::Value::from_iter(value.as_object().unwrap().clone().into_iter().filter(|(key, _)| key != field));
+    let unknown = serde_json::Value::from_iter(
+        value.as_object().unwrap().clone().into_iter().chain([("surface".to_string(), serde_json::Value::from("ice"))]),
+    );
+    for (name, text, says) in [
+        ("missing.json", missing.to_string(), field.as_str()),
+        ("unknown.json", unknown.to_string(), "surface"),
+        ("torn.json", demo[..demo.len() / 2].to_string(), ""),
+        ("empty.json", String::new(), ""),
+        ("infinite.json", demo.replacen(": ", ": 1e999, \"x\": ", 1), ""),
+    ] {
+        let file = folder.join(name);
+        std::fs::write(&file, text).unwrap();
+        let text = refused("traffic", TRAFFIC, &["--road", file.to_str().unwrap()]);
+        assert!(text.contains(name) && text.contains(says), "{text}");
+    }
+    let text = refused("traffic", TRAFFIC, &["--road", "no/such/road.json"]);
+    assert!(text.contains("no/such/road.json"), "{text}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn traffic_refuses_times_that_are_none() {
+    for until in ["0", "-1", "soon", "1e99", "NaN", "99999999999999"] {
+        refused("traffic", TRAFFIC, &["--until", until]);
+    }
+}
