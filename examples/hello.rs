@@ -67,15 +67,18 @@ fn main() -> ExitCode {
             .add_actor(home);
 
         let mut temperatures = app.world_mut().query::<(&ActorPath, &Signal<f64>)>();
-        let mut hour = |hours: i32| {
-            // Runs in pieces equal one run.
+        let mut hours = 0;
+        // Runs in pieces equal one run.
+        let report = loop {
+            hours += 1;
             let report = app.run_headless(SimTime::from_secs(3600 * hours));
             for (path, celsius) in temperatures.iter(app.world()) {
                 options.say(format_args!("{path} after {hours} h: {:.1} °C", celsius.value));
             }
-            report
+            if hours == 8 {
+                break report;
+            }
         };
-        (1..8).for_each(|hours| drop(hour(hours)));
-        options.close(&hour(8), common::Nothing {})
+        options.close(&report, common::Nothing {})
     })
 }

@@ -32,7 +32,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     road: Option<PathBuf>,
     /// Simulated seconds
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = positive, allow_negative_numbers = true)]
     until: SimTime,
     #[command(flatten)]
     options: common::Options,

@@ -17,11 +17,11 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 /// Prints a line on stdout. A reader that has gone away (`| head`) is no error; a full disk is, and ends the program.
 pub(crate) fn say(line: impl Display) {
     Progress::erase();
-    if let Err(error) = writeln!(io::stdout().lock(), "{line}") {
-        if error.kind() != ErrorKind::BrokenPipe {
-            complain(&format!("the output cannot be written ({error})"));
-            std::process::exit(1);
-        }
+    if let Err(error) = writeln!(io::stdout().lock(), "{line}")
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        complain(&format!("the output cannot be written ({error})"));
+        std::process::exit(1);
     }
 }
 
@@ -36,12 +36,18 @@ pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
     text
+}
+
+/// `1 step`, `1,000 steps`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
 }
 
 /// A line on stderr that says how far a run is: on a terminal only, and not before two seconds have gone by.

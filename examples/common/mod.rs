@@ -16,7 +16,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser};
 use serde::Serialize;
 
-pub(crate) use console::{Progress, count, say};
+pub(crate) use console::{Progress, count, counted, say};
 
 /// Options that every example understands.
 #[derive(Args, Clone, Debug)]
@@ -122,17 +122,18 @@ impl Options {
     /// Ends an example: the closing lines of its run, and the JSON object with `more` in it.
     pub(crate) fn close(&self, report: &RunReport, more: impl Serialize) -> Result<(), Failure> {
         let simulated = report.now.unwrap_or_default();
+        let factor = report.real_time_factor();
         self.say(format_args!(
-            "{} instants, {} steps, {} signals; {} participants",
-            count(report.ticks),
-            count(report.steps),
-            count(report.signals),
-            count(report.participants as u64),
+            "{}, {} and {} of {}",
+            counted(report.ticks, "instant"),
+            counted(report.steps, "step"),
+            counted(report.signals, "signal"),
+            counted(report.participants as u64, "participant"),
         ));
         self.say(format_args!(
-            "{simulated} s simulated in {:.3} s: real-time factor {:.1}",
+            "{simulated} s simulated in {:.3} s, real-time factor {}",
             report.wall.as_secs_f64(),
-            report.real_time_factor()
+            if factor < 100.0 { format!("{factor:.2}") } else { count(factor as u64) },
         ));
         self.say(format_args!("world hash {}", report.world_hash));
         self.json(&Summary {
@@ -146,7 +147,7 @@ impl Options {
             participants: report.participants,
             simulated_s: simulated.as_secs_f64(),
             wall_s: report.wall.as_secs_f64(),
-            real_time_factor: report.real_time_factor(),
+            real_time_factor: factor,
             halt: report.halt.as_ref().map(ToString::to_string),
             more,
         });

@@ -6,15 +6,20 @@
 //! ```
 //! use std::sync::Arc;
 //!
+//! use chaconne_conductor::{Actor, Conductor, ConductorConfig};
+//! use chaconne_sim_core::SimTime;
 //! use chaconne_traffic::{demo, road::Road};
 //!
 //! let road = Arc::new(Road::demo());
+//! let mut world = Conductor::new(ConductorConfig::default())?;
 //! for car in demo::cars() {
 //!     let (controller, physics) = car.parts(&road)?;
-//!     // actors.add(Actor::new(car.name).child("controller", controller).child("physics", physics));
-//!     # let _ = (controller, physics);
+//!     world.add(Actor::new(car.name.as_str()).child("controller", controller).child("physics", physics))?;
 //! }
-//! # Ok::<(), chaconne_traffic::TrafficError>(())
+//! world.run_until(SimTime::from_secs(1))?;
+//! // Per second a car steps its physics a hundred times and its controller ten times.
+//! assert_eq!((world.participants(), world.steps()), (14, 7 * 110));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::sync::Arc;

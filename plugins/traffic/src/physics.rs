@@ -66,16 +66,19 @@ impl VehiclePhysics {
 
 impl Participant for VehiclePhysics {
     fn subscriptions(&self) -> Vec<Subscription> {
-        vec![Subscription::latest("steering"), Subscription::latest("acceleration")]
+        vec![Subscription::every("steering"), Subscription::every("acceleration")]
     }
 
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
         self.state = self.held.advance(self.state, ctx.dt().as_secs_f64());
-        let steering = ctx.latest::<Steering>("steering")?.filter(|steering| steering.is_new);
-        let acceleration = ctx.latest::<Acceleration>("acceleration")?.filter(|acceleration| acceleration.is_new);
-        if steering.is_some() || acceleration.is_some() {
-            self.command.steering = steering.map_or(self.command.steering, |steering| steering.0);
-            self.command.acceleration = acceleration.map_or(self.command.acceleration, |acceleration| acceleration.0);
+        let mut commands = ctx.inbox().peekable();
+        if commands.peek().is_some() {
+            for command in commands {
+                match command.key().signal() {
+                    Some("steering") => self.command.steering = command.decode::<Steering>()?.0,
+                    _ => self.command.acceleration = command.decode::<Acceleration>()?.0,
+                }
+            }
             self.held = self.vehicle.hold(self.command);
         }
         if self.publishes(ctx.now(), ctx.last_step().is_none())? {

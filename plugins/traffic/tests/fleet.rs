@@ -5,11 +5,14 @@
 use std::sync::Arc;
 
 use chaconne_conductor::{Actor, Conductor, ConductorConfig};
-use chaconne_sim_core::{Key, SimDuration, SimTime, math};
+use chaconne_sim_core::{Key, SimTime};
+#[cfg(feature = "bevy")]
+use chaconne_sim_core::{SimDuration, math};
+#[cfg(feature = "bevy")]
+use chaconne_traffic::population;
 use chaconne_traffic::{
     Pose, Road, VehiclePhysics,
     fleet::{Fleet, FleetCar},
-    population,
 };
 
 /// Every bit of a pose that can differ.
@@ -35,6 +38,7 @@ fn key(actor: &str, signal: &str) -> Key {
     Key::new(&format!("chaconne/world/actor/{actor}/{signal}")).unwrap()
 }
 
+#[cfg(feature = "bevy")]
 #[test]
 fn a_population_equals_the_plain_loop_to_the_bit() {
     for cars in [1, 7, 331] {
@@ -139,6 +143,7 @@ fn a_fleet_of_impossible_cars_is_refused_with_the_car() {
     assert!(Fleet::new(road, vec![car]).is_ok());
 }
 
+#[cfg(feature = "bevy")]
 #[test]
 fn a_population_that_is_not_finite_halts_with_its_key() {
     let car = FleetCar { lane: 0, s: f64::INFINITY, speed: 20.0, desired_speed: 30.0, leader: None };
@@ -149,6 +154,7 @@ fn a_population_that_is_not_finite_halts_with_its_key() {
     assert!(error.contains("cannot publish `chaconne/world/actor/cars/poses`"), "{error}");
 }
 
+#[cfg(feature = "bevy")]
 #[test]
 fn a_population_at_another_cadence_still_decides_and_reports_in_time() {
     let fleet = Fleet::on_demo_roads(30, 1);

@@ -5,14 +5,14 @@ use std::{fmt, marker::PhantomData};
 use chaconne_sim_core::math::{Vec2, angle};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, SeqAccess, Unexpected, Visitor},
+    de::{self, MapAccess, SeqAccess, Unexpected, Visitor, value::MapAccessDeserializer},
 };
 
 use crate::TrafficError;
 
 /// A road file as it stands. See the [module](super) for the format.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object that describes a road")]
+#[serde(deny_unknown_fields)]
 pub(super) struct RoadFile {
     #[serde(deserialize_with = "name")]
     pub(super) name: String,
@@ -27,7 +27,7 @@ pub(super) struct RoadFile {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with `x_m`, `y_m` and `heading_deg`")]
+#[serde(deny_unknown_fields)]
 pub(super) struct Start {
     #[serde(deserialize_with = "x_m")]
     x_m: f64,
@@ -45,31 +45,93 @@ impl Start {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with `width_m`")]
+#[serde(deny_unknown_fields)]
 pub(super) struct Lane {
     #[serde(deserialize_with = "width_m")]
     pub(super) width_m: f64,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields, expecting = "an object with one field, `straight` or `arc`")]
+#[serde(rename_all = "lowercase", expecting = "an object with one field, `straight` or `arc`")]
 pub(super) enum Segment {
-    Straight {
-        #[serde(deserialize_with = "length_m")]
-        length_m: f64,
-    },
-    Arc {
-        #[serde(deserialize_with = "radius_m")]
-        radius_m: f64,
-        #[serde(deserialize_with = "turn_deg")]
-        turn_deg: f64,
-    },
+    Straight(#[serde(deserialize_with = "object")] Straight),
+    Arc(#[serde(deserialize_with = "object")] Arc),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Straight {
+    #[serde(deserialize_with = "length_m")]
+    pub(super) length_m: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arc {
+    #[serde(deserialize_with = "radius_m")]
+    pub(super) radius_m: f64,
+    #[serde(deserialize_with = "turn_deg")]
+    pub(super) turn_deg: f64,
+}
+
+/// What is written as an object with named fields and in no other way: serde by itself would take a list of values too.
+trait Object: for<'de> Deserialize<'de> {
+    /// What is expected where something else stands.
+    const EXPECTED: &'static str;
+}
+
+impl Object for RoadFile {
+    const EXPECTED: &'static str = "an object that describes a road";
+}
+
+impl Object for Start {
+    const EXPECTED: &'static str = "an object with `x_m`, `y_m` and `heading_deg`";
+}
+
+impl Object for Lane {
+    const EXPECTED: &'static str = "an object with `width_m`";
+}
+
+impl Object for Straight {
+    const EXPECTED: &'static str = "an object with `length_m`";
+}
+
+impl Object for Arc {
+    const EXPECTED: &'static str = "an object with `radius_m` and `turn_deg`";
+}
+
+/// Reads an object.
+fn object<'de, D: Deserializer<'de>, T: Object>(deserializer: D) -> Result<T, D::Error> {
+    struct ObjectVisitor<T>(PhantomData<T>);
+
+    impl<'de, T: Object> Visitor<'de> for ObjectVisitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(T::EXPECTED)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(fields))
+        }
+    }
+
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
+/// An [`Object`] as an item of a list.
+struct Item<T>(T);
+
+impl<'de, T: Object> Deserialize<'de> for Item<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        object(deserializer).map(Self)
+    }
 }
 
 impl RoadFile {
     /// Reads a text; `file` names it in errors.
     pub(super) fn parse(text: &str, file: &str) -> Result<Self, TrafficError> {
-        serde_json::from_str(text).map_err(|error| {
+        serde_json::from_str::<Item<Self>>(text).map(|Item(road)| road).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let text = error.to_string();
             let place = format!(" at line {line} column {column}");
@@ -173,11 +235,12 @@ fn closed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> 
 }
 
 fn start<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Start, D::Error> {
-    Start::deserialize(deserializer).map_err(|error| in_field("start", &error))
+    object(deserializer).map_err(|error| in_field("start", &error))
 }
 
 fn lanes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Lane>, D::Error> {
-    deserializer.deserialize_seq(List { field: "lanes", item: PhantomData })
+    let lanes = deserializer.deserialize_seq(List::<Item<Lane>> { field: "lanes", item: PhantomData })?;
+    Ok(lanes.into_iter().map(|Item(lane)| lane).collect())
 }
 
 fn segments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Segment>, D::Error> {

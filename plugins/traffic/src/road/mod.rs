@@ -280,8 +280,8 @@ fn build(file: &RoadFile) -> Result<Road, (String, String)> {
     let (mut station, mut end) = (0.0, start);
     for (index, segment) in file.segments.iter().enumerate() {
         let (length, curvature, parts) = match *segment {
-            Segment::Straight { length_m } => (length_m, 0.0, 1),
-            Segment::Arc { radius_m, turn_deg } => {
+            Segment::Straight(file::Straight { length_m }) => (length_m, 0.0, 1),
+            Segment::Arc(file::Arc { radius_m, turn_deg }) => {
                 if radius_m <= half_width {
                     return Err((
                         format!("segments[{index}].arc.radius_m"),

@@ -268,8 +268,18 @@ fn each_fault_of_a_road_file_is_one_sentence_with_place_and_remedy() {
         ),
         (
             "{ \"x_m\": 0, \"y_m\": 0, \"heading_deg\": 0 }",
-            "[0]",
-            "line 4, column 14: `start`: invalid length 1, expected an object with `x_m`, `y_m` and `heading_deg`",
+            "[0, 0, 0]",
+            "line 4, column 11: `start`: invalid type: sequence, expected an object with `x_m`, `y_m` and `heading_deg`",
+        ),
+        (
+            "{ \"width_m\": 3.5 }, ",
+            "[3.5], ",
+            "line 5, column 12: `lanes[0]`: invalid type: sequence, expected an object with `width_m`",
+        ),
+        (
+            "{ \"length_m\": 200 }",
+            "[200]",
+            "line 7, column 18: `segments[0]`: invalid type: sequence, expected an object with `length_m`",
         ),
         (
             "\"width_m\": 3.5 }, ",
