@@ -90,7 +90,6 @@ fn main() -> ExitCode {
         let end = SimTime::ZERO.checked_add(PERIOD.checked_mul(instants as i64).map_err(Failure::input)?);
         let end = end.map_err(Failure::input)?;
 
-        let before = resident_bytes();
         let halves = Arc::new(AtomicU64::new(0));
         let mut app = App::new();
         let mirroring = if mirrors { Mirroring::All } else { Mirroring::Off };
@@ -99,6 +98,7 @@ fn main() -> ExitCode {
         if mirrors {
             app.mirror::<f64>("number");
         }
+        let before = resident_bytes();
         for member in 0..members {
             let previous = KeyExpr::of_actor(&name((member + members - 1) % members), "number");
             let number = member as f64;

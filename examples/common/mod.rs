@@ -106,7 +106,8 @@ impl Options {
             let mut progress = progress.clone();
             app.add_systems(Update, move |status: Res<RunStatus>| {
                 if let (Some(now), false) = (status.now, status.ended) {
-                    progress.show(now.as_secs_f64() / until.as_secs_f64(), || format!("{now} of {until} s simulated"));
+                    let now = now.as_secs_f64();
+                    progress.show(now / until.as_secs_f64(), || format!("{now:.1} of {until} s simulated"));
                 }
             });
         }
