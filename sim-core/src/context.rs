@@ -186,7 +186,7 @@ impl<'a> StepCtx<'a> {
     #[inline]
     fn try_publish<T: SignalValue>(&mut self, signal: &str, value: &T) -> Result<(), PublishError> {
         let typed = self.port.run().typed;
-        let (output, key) = self.port.output(signal)?;
+        let (output, key, spares) = self.port.output(signal)?;
         let start = self.frame.len();
         self.frame.str(key.as_str());
         self.frame.u64(self.seq);
@@ -201,7 +201,7 @@ impl<'a> StepCtx<'a> {
         if !typed {
             Port::check_faithful(key, value, bytes)?;
         }
-        let payload = Payload::of_value(value, bytes, typed);
+        let payload = Payload::of_value(value, bytes, typed, spares);
         self.published.push(Published { output, text, payload });
         self.seq += 1;
         Ok(())

@@ -6,14 +6,11 @@
 /// The processor's line size, in bytes.
 const LINE: usize = 64;
 
-/// At most this many lines of one value are asked for.
-const MOST_LINES: usize = 4;
-
-/// Asks for the first lines of a value.
+/// Asks for a value, or for its first `most` bytes when it is larger.
 #[inline]
-pub fn prefetch<T: ?Sized>(value: &T) {
+pub fn prefetch<T: ?Sized>(value: &T, most: usize) {
     let start = std::ptr::from_ref(value).cast::<u8>();
-    let lines = size_of_val(value).div_ceil(LINE).min(MOST_LINES);
+    let lines = size_of_val(value).min(most).div_ceil(LINE);
     for line in 0..lines {
         hint(start.wrapping_add(line * LINE));
     }
@@ -42,10 +39,10 @@ mod tests {
     #[test]
     fn any_value_may_be_hinted_at_and_stays_as_it_is() {
         let values = vec![7_u64; 1_000];
-        prefetch(&values[..]);
-        prefetch(&values[3..3]);
-        prefetch(&());
-        prefetch::<dyn std::fmt::Debug>(&values);
+        prefetch(&values[..], 256);
+        prefetch(&values[3..3], 256);
+        prefetch(&(), 64);
+        prefetch::<dyn std::fmt::Debug>(&values, 0);
         assert!(values.iter().all(|value| *value == 7));
     }
 }

@@ -96,11 +96,16 @@ enum Repr {
 /// A published value behind a pointer: readable as its type, and as canonical text.
 trait TypedValue: Send + Sync {
     fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
     fn write(&self, out: &mut Vec<u8>) -> Result<(), CanonError>;
 }
 
 impl<T: SignalValue> TypedValue for T {
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 
@@ -116,14 +121,14 @@ impl Payload {
     /// The payload of a published value whose canonical text is `text`. With `typed`, a long text is not kept: the value
     /// travels, and the text is written again where it is asked for.
     #[inline]
-    pub(crate) fn of_value<T: SignalValue>(value: &T, text: &[u8], typed: bool) -> Self {
+    pub(crate) fn of_value<T: SignalValue>(value: &T, text: &[u8], typed: bool, spares: &mut Spares) -> Self {
         if typed && TypeId::of::<T>() == TypeId::of::<f64>() {
             if let Some(&number) = (value as &dyn Any).downcast_ref::<f64>() {
                 return Self(Repr::Number(number));
             }
         }
         if text.len() > IN_PLACE && typed {
-            return Self(Repr::Value(Arc::new(value.clone())));
+            return Self(Repr::Value(spares.carry(value)));
         }
         Self::copy(text)
     }
@@ -152,7 +157,7 @@ impl Payload {
     #[inline]
     pub fn prefetch(&self) {
         if let Repr::Value(value) = &self.0 {
-            prefetch(&**value);
+            prefetch(&**value, 128);
         }
     }
 
@@ -212,6 +217,38 @@ impl Payload {
     }
 }
 
+/// The last values that one output sent behind pointers, to be written over when nobody holds them any more: a publisher
+/// at a steady pace then allocates nothing, and its values stay where they are in memory.
+///
+/// When the value after next is published, a receiver may not have stepped since the one before last; the third last
+/// is the first that is free as a rule.
+#[derive(Default)]
+pub(crate) struct Spares(Option<Box<SparesInUse>>);
+
+#[derive(Default)]
+struct SparesInUse {
+    values: [Option<Arc<dyn TypedValue>>; 3],
+    oldest: usize,
+}
+
+impl Spares {
+    fn carry<T: SignalValue>(&mut self, value: &T) -> Arc<dyn TypedValue> {
+        let SparesInUse { values, oldest } = &mut **self.0.get_or_insert_default();
+        let at = *oldest;
+        *oldest = (at + 1) % values.len();
+        let spare = &mut values[at];
+        if let Some(shared) = spare {
+            if let Some(free) = Arc::get_mut(shared).and_then(|free| free.as_any_mut().downcast_mut::<T>()) {
+                free.clone_from(value);
+                return shared.clone();
+            }
+        }
+        let shared: Arc<dyn TypedValue> = Arc::new(value.clone());
+        *spare = Some(shared.clone());
+        shared
+    }
+}
+
 impl Default for Payload {
     #[inline]
     fn default() -> Self {
@@ -231,7 +268,7 @@ mod tests {
 
     fn published<T: SignalValue>(value: &T, typed: bool) -> Payload {
         let text = canon::to_vec(value).unwrap();
-        Payload::of_value(value, &text, typed)
+        Payload::of_value(value, &text, typed, &mut Spares::default())
     }
 
     #[test]
@@ -253,6 +290,22 @@ mod tests {
             assert_eq!(published(&7.0_f64, typed).decode::<u8>().unwrap(), 7);
             assert_eq!(published(&"short".to_string(), typed).decode::<String>().unwrap(), "short");
         }
+    }
+
+    #[test]
+    fn a_value_is_written_over_only_when_nobody_holds_it() {
+        let mut spares = Spares::default();
+        let mut publish = |value: u64| {
+            let value = vec![value; 30];
+            let text = canon::to_vec(&value).unwrap();
+            Payload::of_value(&value, &text, true, &mut spares)
+        };
+        let read = |payload: &Payload| payload.decode::<Vec<u64>>().unwrap()[0];
+        let held: Vec<Payload> = (0..10).map(&mut publish).collect();
+        assert!(held.iter().zip(0..).all(|(payload, value)| read(payload) == value));
+        drop(held);
+        let later: Vec<Payload> = (10..20).map(publish).collect();
+        assert!(later.iter().zip(10..).all(|(payload, value)| read(payload) == value));
     }
 
     #[test]

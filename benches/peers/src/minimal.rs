@@ -42,10 +42,10 @@ pub(crate) trait Laws: Sized + 'static {
     type Command: Copy;
 
     /// The controller of a car, of so many.
-    fn controller(car: usize, cars: usize) -> Box<dyn Controller<Self> + Send>;
+    fn controller(car: usize, cars: usize) -> Box<dyn Controller<Self>>;
 
     /// The physics of a car, of so many.
-    fn physics(car: usize, cars: usize) -> Box<dyn Physics<Self> + Send>;
+    fn physics(car: usize, cars: usize) -> Box<dyn Physics<Self>>;
 
     /// Publishes a command as one or several signals.
     fn publish_command(command: &Self::Command, out: &mut Outbox<'_>);
@@ -96,9 +96,9 @@ struct Publisher {
 }
 
 struct Car<L: Laws> {
-    controller: Box<dyn Controller<L> + Send>,
+    controller: Box<dyn Controller<L>>,
     controller_id: Publisher,
-    physics: Box<dyn Physics<L> + Send>,
+    physics: Box<dyn Physics<L>>,
     physics_id: Publisher,
     key_prefix: Box<str>,
     command: Option<L::Command>,
@@ -265,10 +265,10 @@ mod tests {
         type Pose = ();
         type Command = ();
 
-        fn controller(_: usize, _: usize) -> Box<dyn Controller<Self> + Send> {
+        fn controller(_: usize, _: usize) -> Box<dyn Controller<Self>> {
             Box::new(Mute)
         }
-        fn physics(_: usize, _: usize) -> Box<dyn Physics<Self> + Send> {
+        fn physics(_: usize, _: usize) -> Box<dyn Physics<Self>> {
             Box::new(Mute)
         }
         fn publish_command((): &(), out: &mut Outbox<'_>) {
@@ -338,10 +338,10 @@ mod tests {
         impl Laws for Echo {
             type Pose = u64;
             type Command = (Option<u64>, Option<u64>);
-            fn controller(car: usize, _: usize) -> Box<dyn Controller<Self> + Send> {
+            fn controller(car: usize, _: usize) -> Box<dyn Controller<Self>> {
                 Box::new(Own(car))
             }
-            fn physics(car: usize, _: usize) -> Box<dyn Physics<Self> + Send> {
+            fn physics(car: usize, _: usize) -> Box<dyn Physics<Self>> {
                 Box::new(Own(car))
             }
             fn publish_command(_: &Self::Command, _: &mut Outbox<'_>) {}

@@ -13,8 +13,8 @@ use crate::{
     error::PeerError,
     growth::{CONTROL_MS, PHYSICS_MS, Traffic},
     minimal::{
-        Controller, Laws, Physics,
-        stand_in::{self, StandIn},
+        Controller, Physics,
+        stand_in::{self, KeepDistance, Point},
     },
     ring::{PERIOD_MS, Ring},
 };
@@ -30,7 +30,8 @@ pub(crate) fn build(n: usize, threads: usize) -> Result<Option<Box<dyn Ring>>, P
 }
 
 fn conductor(world: &str, threads: usize) -> Result<Conductor, PeerError> {
-    Conductor::new(ConductorConfig { world: world.to_string(), seed: 42, threads, typed: true }).map_err(PeerError::ours)
+    Conductor::new(ConductorConfig { world: world.to_string(), seed: 42, threads, typed: true })
+        .map_err(PeerError::ours)
 }
 
 const fn period(milliseconds: u64) -> SimDuration {
@@ -95,8 +96,8 @@ pub(crate) fn traffic(cars: usize) -> Result<Option<Box<dyn Traffic>>, PeerError
     for car in 0..cars {
         let ahead = car.checked_sub(1).map(|ahead| KeyExpr::of_actor(&format!("car-{ahead}"), "pose"));
         let actor = Actor::new(format!("car-{car}"))
-            .child("controller", Control { ahead, law: StandIn::controller(car, cars) })
-            .child("physics", Motion { law: StandIn::physics(car, cars) });
+            .child("controller", Control { ahead, law: KeepDistance::new(car) })
+            .child("physics", Motion { law: Point::new(car) });
         conductor.add(actor).map_err(PeerError::ours)?;
     }
     Ok(Some(Box::new(OurTraffic { conductor, periods: 0 })))
@@ -143,7 +144,7 @@ impl From<Pose> for stand_in::Pose {
 
 struct Control {
     ahead: Option<String>,
-    law: Box<dyn Controller<StandIn> + Send>,
+    law: KeepDistance,
 }
 
 impl Control {
@@ -171,7 +172,7 @@ impl Participant for Control {
 }
 
 struct Motion {
-    law: Box<dyn Physics<StandIn> + Send>,
+    law: Point,
 }
 
 impl Participant for Motion {

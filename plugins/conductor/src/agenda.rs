@@ -17,6 +17,8 @@ pub(crate) struct Agenda {
     /// The buckets used last: most leaves of an instant are next due at one of few times.
     recent: [Option<(SimTime, u32)>; 4],
     turn: usize,
+    /// Counts how often the leaves were numbered anew.
+    numbering: u64,
 }
 
 /// Those due at one time.
@@ -25,6 +27,12 @@ struct Bucket {
     leaves: Vec<u32>,
     /// How many of them have left.
     gone: usize,
+    /// The place in the world's order of the one put down last.
+    last: u64,
+    /// They were not put down in the world's order.
+    unsorted: bool,
+    /// The numbering of the world's order when the first was put down.
+    numbering: u64,
 }
 
 /// What [`Agenda::take_next`] took.
@@ -33,17 +41,25 @@ pub(crate) struct Taken {
     pub(crate) time: SimTime,
     /// Entries of leaves that left are among those taken.
     pub(crate) stale: bool,
+    /// Those taken are not in the world's order.
+    pub(crate) unsorted: bool,
 }
 
 impl Agenda {
-    /// Puts `leaf` down for `time`; never for [`SimTime::MAX`].
+    /// Puts `leaf`, whose place in the world's order is `order`, down for `time`; never for [`SimTime::MAX`].
     #[inline]
-    pub(crate) fn push(&mut self, time: SimTime, leaf: u32) {
+    pub(crate) fn push(&mut self, time: SimTime, leaf: u32, order: u64) {
         let bucket = match self.first {
             Some((first, bucket)) if first == time => bucket,
             _ => self.bucket(time),
         };
-        self.buckets[bucket as usize].leaves.push(leaf);
+        let bucket = &mut self.buckets[bucket as usize];
+        if bucket.leaves.is_empty() {
+            (bucket.unsorted, bucket.last, bucket.numbering) = (false, order, self.numbering);
+        }
+        bucket.unsorted |= order < bucket.last;
+        bucket.last = order;
+        bucket.leaves.push(leaf);
     }
 
     fn bucket(&mut self, time: SimTime) -> u32 {
@@ -91,10 +107,16 @@ impl Agenda {
         let entry = &mut self.buckets[bucket as usize];
         due.clear();
         std::mem::swap(due, &mut entry.leaves);
-        let stale = std::mem::take(&mut entry.gone) > 0;
+        let unsorted = entry.unsorted || entry.numbering != self.numbering;
+        let taken = Taken { time, stale: std::mem::take(&mut entry.gone) > 0, unsorted };
         self.free.push(bucket);
         self.refill();
-        Some(Taken { time, stale })
+        Some(taken)
+    }
+
+    /// Says that places in the world's order were numbered anew, as joins may have it.
+    pub(crate) fn renumbered(&mut self) {
+        self.numbering += 1;
     }
 
     /// Says that a leaf put down for `time` has left.
@@ -138,7 +160,7 @@ mod tests {
         let mut agenda = Agenda::default();
         let time = |n: i64| SimTime::from_nanos(n * 1_000);
         for leaf in 0..100 {
-            agenda.push(time(i64::from(leaf) * 7 % 10), leaf as u32);
+            agenda.push(time(i64::from(leaf) * 7 % 10), leaf as u32, leaf as u64);
         }
         let mut due = Vec::new();
         let mut seen = 0;
@@ -150,11 +172,11 @@ mod tests {
             seen += due.len();
             if step == 4 {
                 // A bucket that was given back is used again for another time.
-                agenda.push(time(40), 7);
+                agenda.push(time(40), 7, 7);
             }
         }
         assert_eq!(seen, 100);
-        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(40), stale: false }));
+        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(40), stale: false, unsorted: false }));
         assert_eq!((due.as_slice(), agenda.next()), (&[7][..], None));
     }
 
@@ -163,21 +185,40 @@ mod tests {
         let mut agenda = Agenda::default();
         let time = SimTime::from_secs;
         for (at, leaf) in [(3, 0), (1, 1), (2, 2), (2, 3), (3, 4)] {
-            agenda.push(time(at), leaf);
+            agenda.push(time(at), leaf, leaf.into());
         }
         agenda.leave(time(1));
         assert_eq!(agenda.next(), Some(time(2)));
         agenda.leave(time(2));
         let mut due = Vec::new();
-        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(2), stale: true }));
-        agenda.push(time(5), 2);
+        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(2), stale: true, unsorted: false }));
+        agenda.push(time(5), 2, 2);
         agenda.leave(time(3));
         agenda.leave(time(3));
         assert_eq!(agenda.next(), Some(time(5)));
-        agenda.push(time(3), 7);
-        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(3), stale: false }));
+        agenda.push(time(3), 7, 7);
+        assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(3), stale: false, unsorted: false }));
         assert_eq!(due, [7]);
         agenda.leave(time(5));
         assert_eq!((agenda.next(), agenda.take_next(&mut due)), (None, None));
+    }
+
+    #[test]
+    fn leaves_put_down_against_the_worlds_order_are_said_to_be_unsorted() {
+        let mut agenda = Agenda::default();
+        let mut due = Vec::new();
+        for (leaf, order) in [(0, 5), (1, 7), (2, 6)] {
+            agenda.push(SimTime::ZERO, leaf, order);
+        }
+        assert!(agenda.take_next(&mut due).unwrap().unsorted);
+        for (leaf, order) in [(3, 1), (4, 2)] {
+            agenda.push(SimTime::from_secs(1), leaf, order);
+        }
+        assert!(!agenda.take_next(&mut due).unwrap().unsorted);
+        // Numbered anew: what was put down before cannot be compared with what is now.
+        agenda.push(SimTime::from_secs(2), 5, 3);
+        agenda.renumbered();
+        agenda.push(SimTime::from_secs(2), 6, 3);
+        assert!(agenda.take_next(&mut due).unwrap().unsorted);
     }
 }

@@ -172,11 +172,12 @@ impl Conductor {
             for (expr, delivery) in port.inputs() {
                 self.routing.subscribe(leaf, expr, delivery);
             }
-            self.agenda.push(flat.first_due, leaf);
+            self.agenda.push(flat.first_due, leaf, self.registry.rows[leaf as usize].order);
             self.membership.push(Membership { kind: MembershipKind::Join, path, time: flat.first_due });
         }
         let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
         self.host.add(hosted.collect());
+        self.agenda.renumbered();
         self.generation += 1;
         Ok(())
     }

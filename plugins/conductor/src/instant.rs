@@ -36,13 +36,13 @@ impl Conductor {
         result.map_err(|halt| self.set_halt(halt))
     }
 
-    fn conduct(&mut self, Taken { time: now, stale }: Taken, due: &mut Vec<u32>) -> Result<(), Halt> {
+    fn conduct(&mut self, Taken { time: now, stale, unsorted }: Taken, due: &mut Vec<u32>) -> Result<(), Halt> {
         let left = self.apply_leaves(now);
         let rows = &self.registry.rows;
         if stale || left {
             due.retain(|&leaf| rows[leaf as usize].next_due == now);
         }
-        if !due.is_sorted_by_key(|&leaf| rows[leaf as usize].order) {
+        if unsorted {
             due.sort_unstable_by_key(|&leaf| rows[leaf as usize].order);
         }
         self.tick_frame.clear();
@@ -199,7 +199,7 @@ impl Conductor {
                 row.steps += 1;
                 self.tick_frame.fingerprint(step.contribution);
                 if step.next_due != SimTime::MAX {
-                    self.agenda.push(step.next_due, leaf);
+                    self.agenda.push(step.next_due, leaf, row.order);
                 }
                 for (signal, seq) in published.by_ref().take(step.published as usize).zip(request.seq..) {
                     self.route(now, leaf, seq, signal);

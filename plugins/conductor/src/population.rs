@@ -311,9 +311,16 @@ impl PopulationParticipant {
         if !started {
             (run.seed, run.path) = (ctx.seed(), Some(ctx.path().clone()));
         }
-        // Steps only move forward; a first step before time zero counts from itself.
-        let step = u64::try_from(dt.as_nanos()).unwrap_or(0);
-        world.resource_mut::<Time>().advance_by(std::time::Duration::from_nanos(step));
+        // Bevy's time does not go below zero: a population that starts earlier counts from zero on.
+        let nanos = |nanos: i64| std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(0));
+        let mut time = world.resource_mut::<Time>();
+        if started {
+            let passed = nanos(now.as_nanos()).saturating_sub(time.elapsed());
+            time.advance_by(passed);
+        } else {
+            time.advance_to(nanos(now.as_nanos()));
+            time.advance_by(std::time::Duration::ZERO);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::fingerprint::{Fingerprint, Frame, StateWriter};
 use crate::key::{Key, KeyError, KeyExpr};
 use crate::participant::Participant;
 use crate::path::ActorPath;
-use crate::signal::{Delivery, Payload, SignalValue, Subscription};
+use crate::signal::{Delivery, Payload, SignalValue, Spares, Subscription};
 use crate::time::SimTime;
 
 pub use inbound::{Content, Inbound, Link, Published, Reach};
@@ -38,31 +38,36 @@ pub struct RunIdentity {
 }
 
 /// A participant and its port, side by side as hosts keep them.
+#[repr(C)]
 pub struct Hosted {
-    /// The connection to the world.
-    pub port: Port,
     /// The participant.
     pub participant: Box<dyn Participant>,
+    /// The connection to the world.
+    pub port: Port,
 }
 
 /// A participant's connection to the world: its identity, its subscriptions and held values, the keys it has used.
 ///
-/// Hosts keep ports in one dense array and walk along it at every instant: what a step needs stands here, in the order of
-/// its use, and the rest behind a pointer.
+/// Hosts keep ports in one dense array and walk along it at every instant: what every step touches stands first, in
+/// [`STEPPED_BYTES`] together with the participant's address; what publishing touches comes next, the rest behind a pointer.
+#[repr(C)]
 pub struct Port {
-    run: Arc<RunIdentity>,
-    leaf: u32,
+    steps: u64,
     /// How many outputs there are, and how many of them have been told to the conductor.
     used: u32,
     declared: u32,
-    steps: u64,
     /// The path's text, once more: it is part of every contribution.
     path: SmallVec<[u8; 32]>,
+    latest: SmallVec<[LatestInput; 1]>,
     held: SmallVec<[Held; 1]>,
-    latest: SmallVec<[LatestInput; 2]>,
     outputs: SmallVec<[Output; 1]>,
+    run: Arc<RunIdentity>,
+    leaf: u32,
     cold: Box<Cold>,
 }
+
+/// The first bytes of a [`Hosted`], which a step touches even when it publishes nothing.
+pub const STEPPED_BYTES: usize = std::mem::offset_of!(Hosted, port) + std::mem::offset_of!(Port, outputs);
 
 /// What a step rarely needs.
 struct Cold {
@@ -106,6 +111,7 @@ struct Output {
     signal: u32,
     /// Later leaves of the same actor that are to be given its signals in the same instant.
     later: Box<[Link]>,
+    spares: Spares,
 }
 
 /// The newest sample of one output, held for `latest` subscriptions.
@@ -249,15 +255,15 @@ impl Port {
 
     fn empty(run: Arc<RunIdentity>, cold: Cold) -> Self {
         Self {
-            run,
-            leaf: u32::MAX,
+            steps: 0,
             used: 0,
             declared: 0,
-            steps: 0,
             path: cold.path.as_str().as_bytes().into(),
-            held: SmallVec::new(),
             latest: SmallVec::new(),
+            held: SmallVec::new(),
             outputs: SmallVec::new(),
+            run,
+            leaf: u32::MAX,
             cold: Box::new(cold),
         }
     }
@@ -452,9 +458,9 @@ impl Port {
         held.step == self.steps
     }
 
-    /// The index and the key of the output that `signal` names, declared if it is new.
+    /// The index, the key and the spare values of the output that `signal` names, declared if it is new.
     #[inline]
-    pub(crate) fn output(&mut self, signal: &str) -> Result<(u32, &Key), PublishError> {
+    pub(crate) fn output(&mut self, signal: &str) -> Result<(u32, &Key, &mut Spares), PublishError> {
         let outputs = self.outputs.as_slice();
         let named = |output: &Output| {
             let key = output.key.as_str().as_bytes();
@@ -464,7 +470,8 @@ impl Port {
             Some(index) => index as u32,
             None => self.declare(signal)?,
         };
-        Ok((index, &self.outputs[index as usize].key))
+        let output = &mut self.outputs[index as usize];
+        Ok((index, &output.key, &mut output.spares))
     }
 
     #[cold]
@@ -485,7 +492,7 @@ impl Port {
             self.outputs[index].signal = from as u32;
             return Ok(index as u32);
         }
-        self.outputs.push(Output { key, signal: from as u32, later: Box::default() });
+        self.outputs.push(Output { key, signal: from as u32, later: Box::default(), spares: Spares::default() });
         self.used += 1;
         Ok(self.used - 1)
     }
@@ -524,5 +531,13 @@ fn resolve(text: &str, world: &str, actor: &ActorPath) -> Result<KeyExpr, KeyErr
     match text.strip_prefix("chaconne/*/") {
         Some(rest) => KeyExpr::new(&format!("chaconne/{world}/{rest}")),
         None => KeyExpr::resolve(text, world, actor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_every_step_touches_is_three_lines_of_the_cache() {
+        assert!(super::STEPPED_BYTES <= 192, "{} bytes", super::STEPPED_BYTES);
     }
 }

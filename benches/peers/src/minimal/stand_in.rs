@@ -33,27 +33,39 @@ pub(crate) struct Pose {
 pub(crate) struct Acceleration(pub(crate) f64);
 
 /// Accelerates towards its cruising speed and brakes when closer than its headway allows.
-struct KeepDistance {
+pub(crate) struct KeepDistance {
     cruise: f64,
 }
 
+impl KeepDistance {
+    pub(crate) fn new(car: usize) -> Self {
+        // Speeds differ a little, so that no two texts are alike.
+        Self { cruise: CRUISE_MPS + (car % 7) as f64 * 0.37 }
+    }
+}
+
 /// Integrates speed and distance along the lane.
-struct Point {
+pub(crate) struct Point {
     distance: f64,
     speed: f64,
+}
+
+impl Point {
+    pub(crate) fn new(car: usize) -> Self {
+        Self { distance: -(car as f64) * SPACING_M, speed: CRUISE_MPS }
+    }
 }
 
 impl Laws for StandIn {
     type Pose = Pose;
     type Command = Acceleration;
 
-    fn controller(car: usize, _: usize) -> Box<dyn Controller<Self> + Send> {
-        // Speeds differ a little, so that no two texts are alike.
-        Box::new(KeepDistance { cruise: CRUISE_MPS + (car % 7) as f64 * 0.37 })
+    fn controller(car: usize, _: usize) -> Box<dyn Controller<Self>> {
+        Box::new(KeepDistance::new(car))
     }
 
-    fn physics(car: usize, _: usize) -> Box<dyn Physics<Self> + Send> {
-        Box::new(Point { distance: -(car as f64) * SPACING_M, speed: CRUISE_MPS })
+    fn physics(car: usize, _: usize) -> Box<dyn Physics<Self>> {
+        Box::new(Point::new(car))
     }
 
     fn publish_command(command: &Acceleration, out: &mut Outbox<'_>) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bevy_tasks::{TaskPool, TaskPoolBuilder};
-use chaconne_sim_core::port::{Hosted, OutputTable, RunIdentity};
+use chaconne_sim_core::port::{Hosted, OutputTable, RunIdentity, STEPPED_BYTES};
 use chaconne_sim_core::prefetch::prefetch;
 
 use super::actor::{ActorLeaves, Scratch, for_each_caught, step_actor};
@@ -18,8 +18,12 @@ const CHUNK: usize = 256;
 /// Leaves per request, on one thread and on several.
 const BATCH: usize = 1024;
 const BATCH_TOGETHER: usize = 4096;
-/// How many leaves ahead of the one being stepped a participant's memory is asked for.
-const AHEAD: usize = 6;
+/// How many leaves ahead of the one being stepped a participant's memory is asked for; and, farther ahead, the place in the
+/// array that tells where the participant is.
+const AHEAD: usize = 4;
+const FAR_AHEAD: usize = 12;
+/// How much of a participant is asked for.
+const PARTICIPANT_BYTES: usize = 192;
 
 /// Steps actors in this process. `threads` threads work at an instant: the caller and `threads` − 1 workers.
 pub(crate) struct LocalHost {
@@ -144,10 +148,17 @@ fn step_run(
 ) {
     for_each_caught(actors, part, scratch, |at, part, scratch| {
         let (step, due) = due_of(request, order.actor(at), outputs);
-        let ahead = due.first_index as usize + AHEAD;
-        for leaf in request.leaves.iter().skip(ahead).take(due.leaves.len()) {
-            if let Some(hosted) = (leaf.leaf as usize).checked_sub(first_slot).and_then(|slot| leaves.get(slot)) {
-                prefetch(&*hosted.participant);
+        let first = due.first_index as usize;
+        for leaf in first..first + due.leaves.len() {
+            let place = |ahead: usize| {
+                let slot = (request.leaves.get(leaf + ahead)?.leaf as usize).checked_sub(first_slot)?;
+                leaves.get(slot)
+            };
+            if let Some(hosted) = place(FAR_AHEAD) {
+                prefetch(hosted, STEPPED_BYTES);
+            }
+            if let Some(hosted) = place(AHEAD) {
+                prefetch(&*hosted.participant, PARTICIPANT_BYTES);
             }
         }
         let slot = step.slot as usize - first_slot;
