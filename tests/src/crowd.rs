@@ -9,6 +9,8 @@ use chaconne::sim_core::math;
 const MEMBERS: usize = 2_600;
 /// Composites of three parts.
 const TEAMS: usize = 200;
+/// Actors under members' paths, added last: in the world's order they stand where their slots do not.
+const CAMERAS: usize = 50;
 /// Populations of a few hundred agents.
 const HERDS: usize = 6;
 
@@ -91,7 +93,7 @@ fn herd(app: &mut App) {
     app.add_systems(PopulationStartup, arrive).add_systems(Tick, (walk, tell).chain());
 }
 
-/// The actors; with `failing`, eight of them fail at [`FAILURE`], each in its own way.
+/// The actors; with `failing`, nine of them fail at [`FAILURE`], each in its own way.
 pub fn actors(failing: bool) -> Vec<Actor> {
     let member = |number: usize, hears: Vec<Subscription>| Member {
         hears,
@@ -141,6 +143,14 @@ pub fn actors(failing: bool) -> Vec<Actor> {
             .every(SimDuration::from_millis([10, 20][number % 2]))
             .subscribe(Subscription::every(of(format!("member-{number}"))));
         actors.push(population.into());
+    }
+    for number in 0..CAMERAS {
+        let above = format!("member-{}", 51 * number);
+        let mut camera = member(3 * number, vec![Subscription::every(of(above.clone()))]);
+        if failing && number == 9 {
+            camera.failure = Some(Failure::Error);
+        }
+        actors.push(Actor::of(format!("{above}/camera"), camera));
     }
     actors
 }

@@ -31,8 +31,8 @@ struct Leaf {
     last_step: Option<SimTime>,
     /// The number of its next signal.
     seq: u64,
-    /// Which of all signals it has been given.
-    given: BTreeSet<usize>,
+    /// Which of all signals it has been given, ascending.
+    given: Vec<usize>,
 }
 
 /// A signal that was published.
@@ -75,14 +75,13 @@ pub fn conduct(blueprint: &Blueprint) -> Outcome {
             leaves = stay;
             left.extend(gone.into_iter().map(|leaf: Leaf| leaf.path));
         }
+        let present: BTreeSet<String> = leaves.iter().map(|leaf| leaf.path.clone()).collect();
         let mut contributions = Vec::new();
         for place in 0..leaves.len() {
             if leaves[place].next_due == now {
-                let present: BTreeSet<&str> = leaves.iter().map(|leaf| leaf.path.as_str()).collect();
                 let view = view(now, place, &leaves[place], &present, &sent, blueprint);
                 let leaf = &mut leaves[place];
-                let new = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf));
-                leaf.given = new.collect();
+                leaf.given = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf)).collect();
                 let mut rng = StreamKey::new(blueprint.seed, Domain::Step, &leaf.path, "", now.as_nanos()).stream(0);
                 let action = leaf.wanderer.act(&view, &mut rng).unwrap();
                 outcome.views.push((leaf.path.clone(), view));
@@ -104,28 +103,28 @@ pub fn conduct(blueprint: &Blueprint) -> Outcome {
 
 /// All leaves in the world's order: actor by actor, each followed by those under its path.
 fn in_order(actors: &[ActorPlan]) -> Vec<Leaf> {
-    fn place(actor: &ActorPlan, all: &[ActorPlan], out: &mut Vec<Leaf>) {
-        out.extend(flatten(actor));
-        for other in all {
-            if parent_of(other, all).is_some_and(|parent| parent.path == actor.path) {
-                place(other, all, out);
+    fn place(actor: usize, actors: &[ActorPlan], parents: &[Option<usize>], out: &mut Vec<Leaf>) {
+        out.extend(flatten(&actors[actor]));
+        for (other, parent) in parents.iter().enumerate() {
+            if *parent == Some(actor) {
+                place(other, actors, parents, out);
             }
         }
     }
+    let parents: Vec<_> = actors.iter().map(|actor| parent_of(actor, actors)).collect();
     let mut out = Vec::new();
-    for actor in actors {
-        if parent_of(actor, actors).is_none() {
-            place(actor, actors, &mut out);
+    for (actor, parent) in parents.iter().enumerate() {
+        if parent.is_none() {
+            place(actor, actors, &parents, &mut out);
         }
     }
     out
 }
 
-/// The actor of whose tree the path in front of the last segment is a part.
-fn parent_of<'a>(actor: &ActorPlan, all: &'a [ActorPlan]) -> Option<&'a ActorPlan> {
+/// The number of the actor of whose tree the path in front of the last segment is a part.
+fn parent_of(actor: &ActorPlan, all: &[ActorPlan]) -> Option<usize> {
     let (parent, _) = actor.path.rsplit_once('/')?;
-    let own = |other: &&ActorPlan| paths(&other.path, &other.node).iter().any(|path| path == parent);
-    all.iter().find(own)
+    all.iter().position(|other| paths(&other.path, &other.node).iter().any(|path| path == parent))
 }
 
 /// The paths of a tree.
@@ -148,7 +147,7 @@ fn flatten(actor: &ActorPlan) -> Vec<Leaf> {
                 next_due: actor.first_due,
                 last_step: None,
                 seq: 0,
-                given: BTreeSet::new(),
+                given: Vec::new(),
             }),
             NodePlan::Group(children) => {
                 for (name, child) in children {
@@ -171,35 +170,37 @@ fn view(
     now: SimTime,
     place: usize,
     leaf: &Leaf,
-    present: &BTreeSet<&str>,
+    present: &BTreeSet<String>,
     sent: &[Sent],
     blueprint: &Blueprint,
 ) -> View {
-    let subscriptions = || leaf.wanderer.subscriptions.iter();
     let resolved = |text: &str| match text.strip_prefix("chaconne/") {
         Some(_) => text.to_string(),
         None => format!("chaconne/{}/actor/{}/{text}", blueprint.name, leaf.actor),
     };
     let seen: Vec<usize> = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf)).collect();
 
+    let expressions = |delivery: Delivery| -> Vec<String> {
+        let asked = leaf.wanderer.subscriptions.iter().filter(|subscription| subscription.delivery() == delivery);
+        asked.map(|subscription| resolved(subscription.key())).collect()
+    };
+    let every = expressions(Delivery::Every);
     let mut inbox: Vec<&Sent> = Vec::new();
     for &index in &seen {
-        let mut every = subscriptions().filter(|subscription| subscription.delivery() == Delivery::Every);
-        let wanted = every.any(|subscription| matches(&resolved(subscription.key()), &sent[index].key));
-        if wanted && !leaf.given.contains(&index) {
+        let wanted = every.iter().any(|expression| matches(expression, &sent[index].key));
+        if wanted && leaf.given.binary_search(&index).is_err() {
             inbox.push(&sent[index]);
         }
     }
     inbox.sort_by_key(|signal| (signal.time, signal.publisher.as_bytes(), signal.seq));
 
     let (mut held, mut newest) = (Vec::new(), Vec::new());
-    for subscription in subscriptions().filter(|subscription| subscription.delivery() == Delivery::Latest) {
-        let expression = resolved(subscription.key());
+    for expression in expressions(Delivery::Latest) {
         // What a publisher said last under a key stands for all that it said before.
         let mut last: Vec<usize> = Vec::new();
         for &index in &seen {
             let signal = &sent[index];
-            if present.contains(signal.publisher.as_str()) && matches(&expression, &signal.key) {
+            if matches(&expression, &signal.key) && present.contains(&signal.publisher) {
                 last.retain(|&other| (&sent[other].key, &sent[other].publisher) != (&signal.key, &signal.publisher));
                 last.push(index);
             }
@@ -210,7 +211,7 @@ fn view(
         let each = last.iter().map(|&index| Held {
             key: sent[index].key.clone(),
             time: sent[index].time,
-            is_new: !leaf.given.contains(&index),
+            is_new: leaf.given.binary_search(&index).is_err(),
             value: sent[index].value.clone(),
         });
         held.push(each.collect());

@@ -2,6 +2,9 @@
 
 /// Whether `key` is in the set that `expression` names.
 pub fn matches(expression: &str, key: &str) -> bool {
+    if !expression.contains('*') {
+        return expression == key;
+    }
     let expression: Vec<&str> = expression.split('/').collect();
     let key: Vec<&str> = key.split('/').collect();
     chunks(&expression, &key)

@@ -46,6 +46,43 @@ pub fn world(number: u64) -> Blueprint {
     Blueprint { name: "w-1".to_string(), seed: number, actors, leaves, until: time(40, scale) }
 }
 
+/// The `number`-th large world: about five thousand leaves, some of them in trees or under others' paths, nearly all due at
+/// each of a few instants; so that an instant is stepped in several batches and by several threads.
+///
+/// # Panics
+/// Never: every list that is drawn from has members.
+pub fn large_world(number: u64) -> Blueprint {
+    let mut rng = StreamKey::new(number, Domain::SetUp, "large world", "random", 0).stream(0);
+    let mut actors: Vec<ActorPlan> = Vec::new();
+    let name = |number: u64| format!("p{number}");
+    let leaf = |path: &str, rng: &mut DetRng| {
+        let signals = if rng.below(12) == 0 { vec!["n0".to_string(), "t0".to_string()] } else { Vec::new() };
+        let from = name(rng.below(4_000));
+        let text = match rng.below(400) {
+            0 => "chaconne/*/actor/*/t0".to_string(),
+            1 => format!("chaconne/w-1/actor/{from}$*/**"),
+            2..30 => format!("chaconne/*/actor/{path}/**"),
+            _ => format!("chaconne/*/actor/{from}/n0"),
+        };
+        let subscription = if rng.coin() { Subscription::every(text) } else { Subscription::latest(text) };
+        let periods = vec![SimDuration::from_nanos(1), SimDuration::from_nanos(rng.range_inclusive(1_i64..=2))];
+        NodePlan::Leaf(Wanderer { subscriptions: vec![subscription], signals, periods, ..Wanderer::default() })
+    };
+    for number in 0..4_000 {
+        // One in forty under an earlier one.
+        let under = if number > 0 && rng.below(40) == 0 { Some(name(rng.below(number))) } else { None };
+        let under = under.filter(|under| actors.iter().any(|actor| actor.path == *under));
+        let path = under.map_or_else(|| name(number), |under| format!("{under}/{}", name(number)));
+        let node = match rng.below(8) {
+            0 => NodePlan::Group(["b", "a", "c"].map(|child| (child.to_string(), leaf(&path, &mut rng))).into()),
+            _ => leaf(&path, &mut rng),
+        };
+        actors.push(ActorPlan { path, first_due: SimTime::ZERO, heavy: rng.below(100) == 0, node });
+    }
+    let leaves = vec![(time(2, 1), name(10)), (time(2, 1), name(3_000))];
+    Blueprint { name: "w-1".to_string(), seed: number, actors, leaves, until: time(5, 1) }
+}
+
 fn time(units: i64, scale: i64) -> SimTime {
     SimTime::from_nanos(units * scale)
 }

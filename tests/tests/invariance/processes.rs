@@ -27,8 +27,7 @@ fn a_crowd_has_one_hash_whatever_the_threads_the_hand_over_and_who_looks_on() {
 fn failures_at_several_actors_are_told_alike_whatever_the_threads() {
     let expected = apart(&["failing-crowd", "1", "typed"]);
     assert_eq!(expected.code, Some(1));
-    let halt =
-        "`member-540` failed: it was to fail (at 0.06 s, instant 6); 7 other participants failed at that instant";
+    let halt = "`member-459/camera` failed: it was to fail (at 0.06 s, instant 6); 8 other participants failed at that instant";
     assert!(expected.stdout.ends_with(&format!("; halted: {halt}\n")), "{}", expected.stdout);
     assert!(expected.stderr.ends_with(&format!("the run halted: {halt}\n")), "{}", expected.stderr);
     for arguments in [

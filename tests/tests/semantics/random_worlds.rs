@@ -29,11 +29,12 @@ fn by_path(outcome: &Outcome) -> Vec<&(String, View)> {
     views
 }
 
-fn compare(number: u64) {
-    let blueprint = random::world(number);
-    let expected = conduct(&blueprint);
+/// Compares the two on one world.
+fn compare(blueprint: &Blueprint) {
+    let number = blueprint.seed;
+    let expected = conduct(blueprint);
     for (threads, typed) in [(1, true), (4, true), (4, false)] {
-        let got = real(&blueprint, threads, typed);
+        let got = real(blueprint, threads, typed);
         for (got, expected) in by_path(&got).into_iter().zip(by_path(&expected)) {
             assert_eq!(got, expected, "world {number}, {threads} threads, typed {typed}");
         }
@@ -48,6 +49,13 @@ fn compare(number: u64) {
 #[test]
 fn random_worlds_run_as_the_slow_conductor_says() {
     for number in 0..300 {
-        compare(number);
+        compare(&random::world(number));
+    }
+}
+
+#[test]
+fn large_worlds_run_as_the_slow_conductor_says() {
+    for number in 0..2 {
+        compare(&random::large_world(number));
     }
 }
