@@ -2,8 +2,11 @@
 
 /// Whether `key` is in the set that `expression` names.
 pub fn matches(expression: &str, key: &str) -> bool {
-    if !expression.contains('*') {
-        return expression == key;
+    // Most keys are told apart by what stands in front of the first wild card.
+    let Some(star) = expression.find('*') else { return expression == key };
+    let literal = expression[..star].rfind('/').unwrap_or(0);
+    if !key.starts_with(&expression[..literal]) {
+        return false;
     }
     let expression: Vec<&str> = expression.split('/').collect();
     let key: Vec<&str> = key.split('/').collect();

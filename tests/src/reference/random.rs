@@ -61,8 +61,8 @@ pub fn large_world(number: u64) -> Blueprint {
         let text = match rng.below(400) {
             0 => "chaconne/*/actor/*/t0".to_string(),
             1 => format!("chaconne/w-1/actor/{from}$*/**"),
-            2..30 => format!("chaconne/*/actor/{path}/**"),
-            _ => format!("chaconne/*/actor/{from}/n0"),
+            2..30 => format!("chaconne/w-1/actor/{path}/**"),
+            _ => format!("chaconne/w-1/actor/{from}/n0"),
         };
         let subscription = if rng.coin() { Subscription::every(text) } else { Subscription::latest(text) };
         let periods = vec![SimDuration::from_nanos(1), SimDuration::from_nanos(rng.range_inclusive(1_i64..=2))];
