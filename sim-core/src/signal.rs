@@ -1,7 +1,7 @@
 //! Signals: what participants exchange, and how they ask for them.
 //!
 //! A signal is one value published under one key at one instant. Its identity is its canonical text (see
-//! [`canon`](crate::canon)); inside a process the value itself may travel beside it, so that a reader of the same type
+//! [`canon`]); inside a process the value itself may travel beside it, so that a reader of the same type
 //! gets a clone instead of parsing.
 //!
 //! ```
@@ -122,10 +122,11 @@ impl Payload {
     /// travels, and the text is written again where it is asked for.
     #[inline]
     pub(crate) fn of_value<T: SignalValue>(value: &T, text: &[u8], typed: bool, spares: &mut Spares) -> Self {
-        if typed && TypeId::of::<T>() == TypeId::of::<f64>() {
-            if let Some(&number) = (value as &dyn Any).downcast_ref::<f64>() {
-                return Self(Repr::Number(number));
-            }
+        if typed
+            && TypeId::of::<T>() == TypeId::of::<f64>()
+            && let Some(&number) = (value as &dyn Any).downcast_ref::<f64>()
+        {
+            return Self(Repr::Number(number));
         }
         if text.len() > IN_PLACE && typed {
             return Self(Repr::Value(spares.carry(value)));
@@ -237,11 +238,11 @@ impl Spares {
         let at = *oldest;
         *oldest = (at + 1) % values.len();
         let spare = &mut values[at];
-        if let Some(shared) = spare {
-            if let Some(free) = Arc::get_mut(shared).and_then(|free| free.as_any_mut().downcast_mut::<T>()) {
-                free.clone_from(value);
-                return shared.clone();
-            }
+        if let Some(shared) = spare
+            && let Some(free) = Arc::get_mut(shared).and_then(|free| free.as_any_mut().downcast_mut::<T>())
+        {
+            free.clone_from(value);
+            return shared.clone();
         }
         let shared: Arc<dyn TypedValue> = Arc::new(value.clone());
         *spare = Some(shared.clone());

@@ -67,11 +67,12 @@ impl Inboxes {
     /// the receiver is about to step at this very instant (`due_now`) and must see the older one first.
     #[inline]
     pub(crate) fn push_latest(&mut self, list: &mut InboxList, route: &mut Route, item: Inbound, due_now: bool) {
-        if let Some(waiting) = route.waiting {
-            if !due_now && list.epoch == waiting.epoch {
-                self.nodes[waiting.node as usize].item = item;
-                return;
-            }
+        if let Some(waiting) = route.waiting
+            && !due_now
+            && list.epoch == waiting.epoch
+        {
+            self.nodes[waiting.node as usize].item = item;
+            return;
         }
         route.waiting = Some(self.push(list, item));
     }

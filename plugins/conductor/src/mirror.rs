@@ -2,7 +2,9 @@
 //!
 //! The conductor's tables are the truth. Entities follow them once per frame, changed rows only; nothing is ever read
 //! back from them but two wishes: despawning the mirror of an actor asks for the actor to leave, and reparenting one halts
-//! the run, because the world's order cannot follow it.
+//! the run, because the world's order cannot follow it. A system that despawns in `Update` acts between two slices of wall
+//! time: at which instant the actor leaves then depends on the slice. Where a run must repeat, stop it at a time of your
+//! own with `run_headless`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -277,10 +279,10 @@ impl Mirrors {
     }
 
     fn show(&mut self, entity: Entity, leaf: u32, next_due: SimTime, world: &mut World) {
-        if let Ok(mut mirror) = world.get_entity_mut(entity) {
-            if !mirror.contains::<NextDue>() {
-                mirror.insert((NextDue(next_due), StepCounters::default()));
-            }
+        if let Ok(mut mirror) = world.get_entity_mut(entity)
+            && !mirror.contains::<NextDue>()
+        {
+            mirror.insert((NextDue(next_due), StepCounters::default()));
         }
         self.leaves[leaf as usize] = Some((entity, u64::MAX));
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use chaconne_sim_core::fingerprint::Fingerprint;
+use chaconne_sim_core::math;
 use chaconne_sim_core::time::SimTime;
 
 use crate::error::Halt;
@@ -42,7 +43,7 @@ impl RunReport {
     /// Simulated seconds per wall second.
     pub fn real_time_factor(&self) -> f64 {
         let simulated = self.now.map_or(0.0, |now| now.as_secs_f64());
-        simulated / self.wall.as_secs_f64().max(f64::MIN_POSITIVE)
+        simulated / math::max(self.wall.as_secs_f64(), f64::MIN_POSITIVE)
     }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -371,7 +371,8 @@ fn a_text_of_another_type_is_refused_with_type_and_place() {
 
 #[test]
 fn a_hash_map_is_refused_unless_its_order_happens_to_ascend() {
-    let hashed: HashMap<u32, ()> = (0..100).map(|key| (key, ())).collect();
+    #[allow(clippy::disallowed_types, reason = "what is refused is its order")]
+    let hashed: std::collections::HashMap<u32, ()> = (0..100).map(|key| (key, ())).collect();
     // One order in 100! ascends.
     assert!(matches!(error(hashed).kind(), CanonErrorKind::MapOrder { .. }));
 }

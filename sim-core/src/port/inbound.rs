@@ -59,7 +59,7 @@ pub struct Inbound {
 pub struct Published {
     /// Index of the key among the publisher's outputs.
     pub output: u32,
-    /// Where the canonical text lies in the step's [`Frame`].
+    /// Where the canonical text lies in the step's [`Frame`](crate::fingerprint::Frame).
     pub text: Range<usize>,
     /// The content.
     pub payload: Payload,
