@@ -215,6 +215,18 @@ fn removing_an_actor_is_a_leave_like_any_other() {
 }
 
 #[test]
+fn actors_can_be_added_until_the_first_instant_and_no_longer() {
+    let mut app = app_of(conductor());
+    app.run_headless(at(0));
+    app.add_actor(Actor::of("late", Probe::every(1)));
+    let report = app.run_headless(at(3));
+    assert_eq!((report.halt, report.participants), (None, 6));
+    app.add_actor(Actor::of("too-late", Probe::every(1)));
+    let halt = app.run_headless(at(9)).halt.unwrap().to_string();
+    assert_eq!(halt, "cannot add `too-late`: the run has started; add actors before its first instant");
+}
+
+#[test]
 fn monitors_are_told_the_end_once() {
     struct Ends(Seen<u64>);
     impl Monitor for Ends {

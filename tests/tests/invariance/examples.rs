@@ -1,10 +1,6 @@
 //! The examples as programs: golden hashes in this build, options that change no result, refusals without panic text.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-
-use super::{Ran, run};
+use super::{Ran, golden, run};
 
 const TRAFFIC: &str = env!("CARGO_BIN_EXE_traffic");
 
@@ -15,18 +11,6 @@ const EXAMPLES: [(&str, &str); 4] = [
     ("traffic", TRAFFIC),
     ("traffic_scale", env!("CARGO_BIN_EXE_traffic_scale")),
 ];
-
-/// An entry of `tests/golden.json`.
-#[derive(Deserialize)]
-struct Golden {
-    #[serde(default)]
-    args: Vec<String>,
-    world_hash: String,
-}
-
-fn golden() -> BTreeMap<String, Golden> {
-    serde_json::from_str(include_str!("../../golden.json")).unwrap()
-}
 
 /// The object that `--json` prints as the last line.
 fn json(program: &str, arguments: &[&str]) -> serde_json::Value {

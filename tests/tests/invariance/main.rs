@@ -4,8 +4,23 @@
 
 mod examples;
 mod processes;
+mod traffic;
 
+use std::collections::BTreeMap;
 use std::process::{Command, Output};
+
+/// An entry of `tests/golden.json`.
+#[derive(serde::Deserialize)]
+struct Golden {
+    #[serde(default)]
+    args: Vec<String>,
+    world_hash: String,
+}
+
+/// The golden hashes of the examples, by name.
+fn golden() -> BTreeMap<String, Golden> {
+    serde_json::from_str(include_str!("../../golden.json")).unwrap()
+}
 
 /// What a program printed: its exit code, stdout and stderr.
 struct Ran {
