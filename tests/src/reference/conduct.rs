@@ -77,17 +77,14 @@ pub fn conduct(blueprint: &Blueprint) -> Outcome {
         }
         let present: BTreeSet<String> = leaves.iter().map(|leaf| leaf.path.clone()).collect();
         let mut contributions = Vec::new();
-        for place in 0..leaves.len() {
-            if leaves[place].next_due == now {
-                let view = view(now, place, &leaves[place], &present, &sent, blueprint);
-                let leaf = &mut leaves[place];
-                leaf.given = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf)).collect();
-                let mut rng = StreamKey::new(blueprint.seed, Domain::Step, &leaf.path, "", now.as_nanos()).stream(0);
-                let action = leaf.wanderer.act(&view, &mut rng).unwrap();
-                outcome.views.push((leaf.path.clone(), view));
-                outcome.signals += action.signals.len() as u64;
-                contributions.push(publish(now, place, leaf, action, &mut sent, blueprint));
-            }
+        for (place, leaf) in leaves.iter_mut().enumerate().filter(|(_, leaf)| leaf.next_due == now) {
+            let view = view(now, place, leaf, &present, &sent, blueprint);
+            leaf.given = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf)).collect();
+            let mut rng = StreamKey::new(blueprint.seed, Domain::Step, &leaf.path, "", now.as_nanos()).stream(0);
+            let action = leaf.wanderer.act(&view, &mut rng).unwrap();
+            outcome.views.push((leaf.path.clone(), view));
+            outcome.signals += action.signals.len() as u64;
+            contributions.push(publish(now, place, leaf, action, &mut sent, blueprint));
         }
         let joined =
             joins.iter().map(|(path, time)| MembershipChange { kind: MembershipKind::Join, path, time: *time });

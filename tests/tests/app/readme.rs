@@ -3,6 +3,7 @@
 use bevy::prelude::*;
 
 #[rustfmt::skip]
+#[allow(clippy::print_stdout, reason = "it is a program")]
 mod program {
 // README: begin
 use bevy::prelude::*;

@@ -1,5 +1,7 @@
 //! What the conductor promises, each promise in a world of a few participants whose expected trace stands in the test.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail their test by panicking")]
+
 mod actors;
 mod advance;
 mod halts;

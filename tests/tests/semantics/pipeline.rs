@@ -120,6 +120,33 @@ fn what_comes_from_other_actors_stands_before_what_comes_from_this_instant() {
 }
 
 #[test]
+fn what_parts_say_in_one_instant_is_ordered_by_their_paths_and_not_by_their_places() {
+    let trace = Trace::default();
+    let car = Actor::new("car")
+        .child("z", Probe::every(1).says("x"))
+        .child("m", Probe::every(1).says("x").says("x"))
+        .child("sink", Probe::at([0]).hears("x").traced(&trace));
+    run([car], 1);
+    assert_eq!(trace.lines(), ["0 car/sink: car/x#0@0=0 by car/m, car/x#1@0=0 by car/m, car/x#0@0=0 by car/z"]);
+}
+
+#[test]
+fn overlapping_subscriptions_inside_an_actor_deliver_a_signal_once() {
+    let trace = Trace::default();
+    let car = Actor::new("car")
+        .child("source", Probe::at([0, 1]).says("x"))
+        .child("sink", Probe::at([0, 2]).hears("x").hears("*").hears(of("car", "x")).holds("**").traced(&trace));
+    run([car], 3);
+    assert_eq!(
+        trace.lines(),
+        [
+            "0 car/sink: car/x#0@0=0 by car/source, [car/x@0=0 new]",
+            "2 car/sink: car/x#1@1=1 by car/source, [car/x@1=1 new]"
+        ]
+    );
+}
+
+#[test]
 fn a_key_that_is_first_used_late_is_delivered_in_that_instant() {
     let trace = Trace::default();
     let car = Actor::new("car")
