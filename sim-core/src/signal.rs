@@ -36,7 +36,7 @@ impl<T: Serialize + DeserializeOwned + Clone + PartialEq + Send + Sync + 'static
 pub enum Delivery {
     /// Every signal since the last step, in the inbox, ordered by (time, publisher path, sequence number).
     Every,
-    /// The newest value per key, held until replaced; also the value from before one joined.
+    /// The newest value per key: sample and hold, until replaced or its publisher leaves.
     Latest,
 }
 

@@ -121,6 +121,7 @@ impl Actor {
             first_due: self.first_due,
             heavy: self.heavy,
         };
+        flat.check_depth(&path)?;
         match self.node.0 {
             Kind::Leaf(participant) => flat.leaves.push((path, participant)),
             Kind::Group(children) => flat.add(&path, children)?,
@@ -142,12 +143,24 @@ pub(crate) struct FlatActor {
     pub(crate) heavy: bool,
 }
 
+/// The most segments of a path: trees are walked by recursion.
+const MOST_SEGMENTS: usize = 128;
+
 impl FlatActor {
+    fn check_depth(&self, path: &ActorPath) -> Result<(), RegistrationError> {
+        let segments = path.segments().count();
+        if segments <= MOST_SEGMENTS {
+            return Ok(());
+        }
+        Err(RegistrationError::TooDeep { actor: self.path.clone(), segments, most: MOST_SEGMENTS })
+    }
+
     fn add(&mut self, parent: &ActorPath, children: Vec<(String, Node)>) -> Result<(), RegistrationError> {
         for (name, Node(kind)) in children {
             let path = parent
                 .join(&name)
                 .map_err(|source| RegistrationError::Path { path: format!("{parent}/{name}"), source })?;
+            self.check_depth(&path)?;
             match kind {
                 Kind::Leaf(participant) => self.leaves.push((path, participant)),
                 Kind::Group(children) => {

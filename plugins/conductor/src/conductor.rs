@@ -55,6 +55,9 @@ impl Default for ConductorConfig {
     }
 }
 
+/// More threads than this are a mistake, and may be more than the system can start.
+const MOST_THREADS: usize = 1024;
+
 /// Everything of one run: the world's tables, its clock and its fingerprint.
 pub struct Conductor {
     pub(crate) run: Arc<RunIdentity>,
@@ -94,10 +97,13 @@ impl Conductor {
     /// An empty world.
     ///
     /// # Errors
-    /// When the world's name cannot be a segment of a key.
+    /// When the world's name cannot be a segment of a key, or the threads are more than 1024.
     pub fn new(config: ConductorConfig) -> Result<Self, RegistrationError> {
         if !is_segment(&config.world) {
             return Err(RegistrationError::World { world: config.world });
+        }
+        if config.threads > MOST_THREADS {
+            return Err(RegistrationError::Threads { threads: config.threads, most: MOST_THREADS });
         }
         Ok(Self::nameless(config))
     }
@@ -177,7 +183,6 @@ impl Conductor {
         }
         let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
         self.host.add(hosted.collect());
-        self.agenda.renumbered();
         self.generation += 1;
         Ok(())
     }

@@ -69,6 +69,24 @@ pub enum RegistrationError {
         /// The name given.
         world: String,
     },
+    /// A path with more segments than anybody needs.
+    #[error("cannot add `{actor}`: a path of {segments} segments is deeper than {most}")]
+    TooDeep {
+        /// The actor.
+        actor: ActorPath,
+        /// Segments of its deepest path.
+        segments: usize,
+        /// The most there may be.
+        most: usize,
+    },
+    /// More threads than can be meant.
+    #[error("{threads} threads are more than {most}; use as many as there are cores, or 0 for that")]
+    Threads {
+        /// The number given.
+        threads: usize,
+        /// The most there may be.
+        most: usize,
+    },
     /// The first instant has been stepped.
     #[error("cannot add `{path}`: the run has started; add actors before its first instant")]
     Started {

@@ -27,6 +27,7 @@ impl Conductor {
         if let Some(halt) = &self.halt {
             return Err(halt.clone());
         }
+        self.number();
         let mut due = std::mem::take(&mut self.due);
         let result = match self.agenda.take_next(&mut due) {
             Some(taken) => self.conduct(taken, &mut due),
@@ -76,11 +77,18 @@ impl Conductor {
         match failed {
             None => self.close(now),
             Some(halt) => {
-                // The instant does not count, though earlier batches of it may have been folded.
-                self.torn = self.steps != counts.0;
+                // The instant does not count, though its leaves were applied and earlier batches may have been folded.
+                self.torn = left || self.steps != counts.0;
                 (self.steps, self.signals) = counts;
                 Err(halt)
             }
+        }
+    }
+
+    /// Brings the world's order up to the joins since the last instant.
+    pub(crate) fn number(&mut self) {
+        if self.registry.number() {
+            self.agenda.renumbered();
         }
     }
 

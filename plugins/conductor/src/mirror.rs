@@ -125,6 +125,8 @@ pub(crate) struct Mirrors {
     /// By leaf slot: the entity, and the steps that it shows.
     leaves: Vec<Option<(Entity, u64)>>,
     generation: u64,
+    /// How many of the specs know every output so far.
+    introduced: usize,
 }
 
 impl Mirrors {
@@ -197,6 +199,7 @@ impl Mirrors {
             conductor.unmirrored.clear();
             return;
         }
+        conductor.number();
         if self.generation != conductor.generation {
             self.generation = conductor.generation;
             self.follow_membership(mirroring, conductor, world);
@@ -217,12 +220,23 @@ impl Mirrors {
                 *counters = StepCounters { steps: row.steps, signals: row.seq };
             }
         }
-        for id in conductor.unmirrored.drain(..) {
-            let Some(output) = conductor.routing.outputs_of(id.leaf).get(id.index as usize) else { continue };
-            for spec in specs.iter_mut() {
+        // A signal that is to be mirrored from now on may have been published before.
+        let (known, new) = specs.split_at_mut(self.introduced.min(specs.len()));
+        for (id, output) in conductor.routing.all() {
+            if new.is_empty() {
+                break;
+            }
+            for spec in new.iter_mut() {
                 spec.declare(id, &output.key, &self.entities);
             }
         }
+        for id in conductor.unmirrored.drain(..) {
+            let Some(output) = conductor.routing.outputs_of(id.leaf).get(id.index as usize) else { continue };
+            for spec in known.iter_mut() {
+                spec.declare(id, &output.key, &self.entities);
+            }
+        }
+        self.introduced = specs.len();
         for spec in specs {
             spec.follow(conductor, world);
         }

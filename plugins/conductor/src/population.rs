@@ -34,7 +34,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use bevy_app::{App, Plugin, SubApp};
+use bevy_app::{App, First, Plugin, SubApp};
 use bevy_ecs::prelude::{Resource, World};
 use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor};
 use bevy_time::Time;
@@ -74,8 +74,9 @@ impl Population {
         let mut app = App::empty();
         app.init_resource::<PopulationSignals>().init_resource::<Time>().init_resource::<PopulationRun>();
         app.init_schedule(PopulationStartup).init_schedule(Tick);
-        plain(&mut app, PopulationStartup);
-        plain(&mut app, Tick);
+        for label in [PopulationStartup.intern(), Tick.intern(), First.intern()] {
+            plain(&mut app, label);
+        }
         app.add_plugins(plugin);
         app.finish();
         app.cleanup();
@@ -179,6 +180,7 @@ type Publication = Box<dyn FnOnce(&mut StepCtx<'_>) -> Result<(), PublishError> 
 pub struct PopulationSignals {
     inbox: Vec<Arrived>,
     held: BTreeMap<String, HeldValues>,
+    path: Option<ActorPath>,
     outbox: Vec<Publication>,
 }
 
@@ -232,10 +234,11 @@ impl PopulationSignals {
     /// The held values of the `latest` subscription with this text, with their keys, ordered by key.
     ///
     /// # Errors
-    /// When a value does not read as a `T`.
+    /// When no `latest` subscription has this text, or a value does not read as a `T`.
     pub fn latest_all<T: SignalValue>(&self, key: &str) -> Result<Vec<(Key, Latest<T>)>, ReadError> {
-        let held = self.held.get(key).map_or(&[][..], |held| &held.all);
-        held.iter()
+        self.held_under(key)?
+            .all
+            .iter()
             .map(|(key, held)| {
                 let value = read(key, &held.value)?;
                 Ok((key.clone(), Latest { value, time: held.time, is_new: held.is_new }))
@@ -246,10 +249,18 @@ impl PopulationSignals {
     /// The newest of [`latest_all`](Self::latest_all), by (time, publisher path, sequence number).
     ///
     /// # Errors
-    /// When the value does not read as a `T`.
+    /// As [`latest_all`](Self::latest_all).
     pub fn latest<T: SignalValue>(&self, key: &str) -> Result<Option<Latest<T>>, ReadError> {
-        let Some((key, newest)) = self.held.get(key).and_then(|held| held.newest.as_ref()) else { return Ok(None) };
+        let Some((key, newest)) = &self.held_under(key)?.newest else { return Ok(None) };
         Ok(Some(Latest { value: read(key, &newest.value)?, time: newest.time, is_new: newest.is_new }))
+    }
+
+    fn held_under(&self, key: &str) -> Result<&HeldValues, ReadError> {
+        self.held.get(key).ok_or_else(|| ReadError::NotSubscribed {
+            key: key.to_string(),
+            // Set before the first system runs.
+            path: self.path.clone().unwrap_or_else(|| ActorPath::new("population").expect("letters make a path")),
+        })
     }
 
     /// Publishes a value at the end of this tick; a value without canonical text halts the run.
@@ -291,6 +302,7 @@ impl PopulationParticipant {
         }
         let mut signals = self.app.world_mut().resource_mut::<PopulationSignals>();
         signals.held = held;
+        signals.path.get_or_insert_with(|| ctx.path().clone());
         signals.inbox.clear();
         signals.inbox.extend(ctx.inbox().map(|received| Arrived {
             key: received.key().clone(),
@@ -336,6 +348,8 @@ impl Participant for PopulationParticipant {
             self.started = true;
             self.run(PopulationStartup)?;
         }
+        // Where a plain `App` forgets its old messages, a population does too.
+        self.run(First)?;
         self.run(Tick)?;
         let world = self.app.world_mut();
         world.clear_trackers();

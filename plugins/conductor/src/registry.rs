@@ -87,6 +87,8 @@ pub(crate) struct Registry {
     paths: BTreeMap<ActorPath, PathEntry>,
     /// Actors whose steps are long: few, and looked up often.
     pub(crate) heavy: BTreeSet<u32>,
+    /// Outermost actors whose leaves have to be numbered anew.
+    unnumbered: BTreeSet<u32>,
     joined: u64,
     live_leaves: u32,
 
@@ -240,7 +242,7 @@ impl Registry {
             children: Vec::new(),
             root,
         });
-        self.number(self.outermost(slot), root << UNDER_ONE_BITS);
+        self.unnumbered.insert(self.outermost(slot));
         Ok(ActorId { slot, generation: self.generations[slot as usize] })
     }
 
@@ -266,18 +268,23 @@ impl Registry {
         outermost
     }
 
-    /// Numbers the leaves of an actor and of those under it, from `order` on; returns the next free number.
-    fn number(&mut self, slot: u32, mut order: u64) -> u64 {
-        let Some(entry) = self.actors[slot as usize].as_ref() else { return order };
-        let children = entry.children.clone();
-        for leaf in entry.leaf_slots() {
-            self.rows[leaf as usize].order = order;
-            order += 1;
+    /// Brings the world's order up to the joins since the last call. Says whether anything was numbered anew.
+    pub(crate) fn number(&mut self) -> bool {
+        let outermost = std::mem::take(&mut self.unnumbered);
+        for &slot in &outermost {
+            let Some(entry) = self.entry(slot) else { continue };
+            let mut order = entry.root << UNDER_ONE_BITS;
+            // Depth first, the first child next.
+            let mut next = vec![slot];
+            while let Some(entry) = next.pop().and_then(|slot| self.actors[slot as usize].as_ref()) {
+                next.extend(entry.children.iter().rev());
+                for leaf in entry.leaf_slots() {
+                    self.rows[leaf as usize].order = order;
+                    order += 1;
+                }
+            }
         }
-        for child in children {
-            order = self.number(child, order);
-        }
-        order
+        !outermost.is_empty()
     }
 
     /// Finds the actor that a leave of `path` would remove.
@@ -338,7 +345,8 @@ mod tests {
         registry.join(joining, SimTime::ZERO).unwrap()
     }
 
-    fn in_order(registry: &Registry) -> Vec<&str> {
+    fn in_order(registry: &mut Registry) -> Vec<&str> {
+        registry.number();
         let mut live: Vec<u32> = registry.actors().flat_map(|(_, entry)| entry.leaf_slots()).collect();
         live.sort_by_key(|&leaf| registry.rows[leaf as usize].order);
         live.into_iter().map(|leaf| registry.path[leaf as usize].as_str()).collect()
@@ -354,7 +362,7 @@ mod tests {
         join(&mut registry, "ego/radar", &["front", "rear"]);
         join(&mut registry, "ego/camera/codec", &[]);
         assert_eq!(
-            in_order(&registry),
+            in_order(&mut registry),
             [
                 "ego/controller",
                 "ego/physics",
@@ -378,13 +386,14 @@ mod tests {
         let slot = registry.leaving(&path("ego")).unwrap();
         registry.leave(slot, &mut |registry, id| left.push(registry.entry(id.slot).unwrap().path.clone()));
         assert_eq!(left, [path("ego"), path("ego/camera")]);
-        assert_eq!((in_order(&registry), registry.live_leaves()), (vec!["lead"], 1));
+        assert_eq!(in_order(&mut registry), ["lead"]);
+        assert_eq!(registry.live_leaves(), 1);
         assert!(registry.find(&path("ego/physics")).is_none());
         let slots = registry.leaf_slots();
         let again = join(&mut registry, "new", &["a", "b"]);
         join(&mut registry, "ego", &[]);
         assert_eq!(registry.leaf_slots(), slots);
-        assert_eq!(in_order(&registry), ["lead", "new/a", "new/b", "ego"]);
+        assert_eq!(in_order(&mut registry), ["lead", "new/a", "new/b", "ego"]);
         assert!(again != ego && registry.find(&path("new")).is_some());
     }
 

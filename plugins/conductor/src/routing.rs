@@ -177,4 +177,11 @@ impl Routing {
             .flatten()
             .filter_map(|&id| Some((id, self.outputs.get(id.leaf as usize)?.get(id.index as usize)?)))
     }
+
+    /// All outputs, by leaf slot and index.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (OutputId, &Output)> {
+        self.outputs.iter().zip(0..).flat_map(|(outputs, leaf)| {
+            outputs.iter().zip(0..).map(move |(output, index)| (OutputId { leaf, index }, output))
+        })
+    }
 }

@@ -77,7 +77,12 @@ struct Cold {
     path: ActorPath,
     actor: ActorPath,
     inputs: Box<[Input]>,
+    /// Positions in [`Port::held`] by output, kept where many are held.
+    places: Vec<(OutputId, u32)>,
 }
+
+/// From this many held samples on they are found by [`Cold::places`].
+const MANY_HELD: usize = 16;
 
 /// One subscription, resolved.
 struct Input {
@@ -183,7 +188,7 @@ impl Hosted {
     /// A place without a participant.
     pub fn vacant(run: &Arc<RunIdentity>) -> Self {
         let path = ActorPath::new("vacant").expect("a single segment of letters is a path");
-        let cold = Cold { path: path.clone(), actor: path, inputs: Box::default() };
+        let cold = Cold { path: path.clone(), actor: path, inputs: Box::default(), places: Vec::new() };
         let port = Port::empty(run.clone(), cold);
         Self { port, participant: Box::new(Vacant) }
     }
@@ -245,7 +250,7 @@ impl Port {
                 })
             })
             .collect::<Result<_, KeyError>>()?;
-        let mut port = Self::empty(run, Cold { path, actor, inputs });
+        let mut port = Self::empty(run, Cold { path, actor, inputs, places: Vec::new() });
         for (input, index) in port.cold.inputs.iter().zip(0..) {
             let text = xxh3_64(input.text.as_bytes());
             // The same text twice needs one entry.
@@ -352,17 +357,25 @@ impl Port {
     /// Takes the `latest` part of an inbox into the held values.
     #[inline]
     fn receive(&mut self, inbox: &[Inbound], names: &Names<'_>) {
+        let mut new = false;
         for item in inbox {
             if item.reach.latest {
-                self.hold(item, names);
+                new |= self.hold(item);
             }
+        }
+        if new {
+            self.order_held(names);
         }
     }
 
+    /// Holds one sample; says whether it is the first of its output.
     #[inline]
-    fn hold(&mut self, item: &Inbound, names: &Names<'_>) {
-        // One receiver holds few outputs, nearly always; a receiver of thousands is asked for them rarely.
-        let found = self.held.iter().position(|held| held.output == item.output);
+    fn hold(&mut self, item: &Inbound) -> bool {
+        let found = if self.held.len() < MANY_HELD {
+            self.held.iter().position(|held| held.output == item.output)
+        } else {
+            self.find_held(item.output)
+        };
         match (&item.content, found) {
             (Content::Signal(payload), Some(at)) => {
                 let held = &mut self.held[at];
@@ -370,17 +383,32 @@ impl Port {
                 held.seq = item.seq;
                 held.step = self.steps + 1;
                 held.payload = payload.clone();
+                false
             }
-            (Content::Signal(payload), None) => self.hold_new(item, payload, names),
-            (Content::Withdrawn, Some(at)) => self.drop_held(at),
-            (Content::Withdrawn, None) => {}
+            (Content::Signal(payload), None) => {
+                self.hold_new(item, payload);
+                true
+            }
+            (Content::Withdrawn, Some(at)) => {
+                self.drop_held(at);
+                false
+            }
+            (Content::Withdrawn, None) => false,
         }
     }
 
-    /// Holds the first sample of an output, and finds out which subscriptions it is for.
     #[cold]
-    fn hold_new(&mut self, item: &Inbound, payload: &Payload, names: &Names<'_>) {
+    fn find_held(&self, output: OutputId) -> Option<usize> {
+        let places = &self.cold.places;
+        let at = places.binary_search_by_key(&output, |place| place.0).ok()?;
+        Some(places[at].1 as usize)
+    }
+
+    #[cold]
+    fn hold_new(&mut self, item: &Inbound, payload: &Payload) {
         let position = self.held.len() as u32;
+        let at = self.cold.places.partition_point(|place| place.0 < item.output);
+        self.cold.places.insert(at, (item.output, position));
         self.held.push(Held {
             output: item.output,
             time: item.time,
@@ -388,25 +416,35 @@ impl Port {
             payload: payload.clone(),
             step: self.steps + 1,
         });
-        let name = names.get(item.output);
-        for input in &mut self.cold.inputs {
-            if input.delivery == Delivery::Latest && input.expr.matches(name.0) {
-                let at = input.held.partition_point(|&other| names.get(self.held[other as usize].output) < name);
-                input.held.insert(at, position);
-            }
-        }
-        self.index_held();
     }
 
     /// Forgets the sample of a publisher that left.
     #[cold]
     fn drop_held(&mut self, at: usize) {
-        self.held.remove(at);
+        let left = self.held.remove(at).output;
         let at = at as u32;
+        self.cold.places.retain(|place| place.0 != left);
+        for place in &mut self.cold.places {
+            place.1 -= u32::from(place.1 > at);
+        }
         for input in &mut self.cold.inputs {
             input.held.retain(|position| *position != at);
             for position in &mut input.held {
                 *position -= u32::from(*position > at);
+            }
+        }
+        self.index_held();
+    }
+
+    /// Finds out which subscriptions the held samples are for, after new ones came.
+    #[cold]
+    fn order_held(&mut self, names: &Names<'_>) {
+        let mut held: Vec<u32> = (0..self.held.len() as u32).collect();
+        let name = |position: u32| names.get(self.held[position as usize].output);
+        held.sort_by(|&a, &b| name(a).cmp(&name(b)));
+        for input in &mut self.cold.inputs {
+            if input.delivery == Delivery::Latest {
+                input.held = held.iter().copied().filter(|&position| input.expr.matches(name(position).0)).collect();
             }
         }
         self.index_held();
@@ -504,7 +542,7 @@ impl Port {
     #[cold]
     pub(crate) fn check_faithful<T: SignalValue>(key: &Key, value: &T, text: &[u8]) -> Result<(), PublishError> {
         match canon::from_slice::<T>(text) {
-            Ok(read) if read == *value => Ok(()),
+            Ok(read) if read == *value && canon::to_vec(&read).is_ok_and(|again| again == text) => Ok(()),
             _ => Err(PublishError::NotFaithful { key: key.to_string(), type_name: std::any::type_name::<T>() }),
         }
     }
