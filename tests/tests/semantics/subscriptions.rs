@@ -59,8 +59,13 @@ fn every_and_latest_on_one_key_give_both() {
     let trace = Trace::default();
     let a = Actor::of("a", Probe::every(1).says("x"));
     let b = Actor::of("b", Probe::at([0, 2, 3]).hears(of("a", "x")).holds(of("a", "x")).traced(&trace));
-    run([a, b], 4);
-    assert_eq!(trace.lines(), ["0 b: []", "2 b: a/x#0@0=0, a/x#1@1=1, [a/x@1=1 new]", "3 b: a/x#2@2=2, [a/x@2=2 new]"]);
+    let c = Actor::of("c", Probe::at([0, 2, 3]).holds(of("*", "x")).hears(of("a", "*")).traced(&trace));
+    run([a, b, c], 4);
+    let mut expected = Vec::new();
+    for says in ["0 ?: []", "2 ?: a/x#0@0=0, a/x#1@1=1, [a/x@1=1 new]", "3 ?: a/x#2@2=2, [a/x@2=2 new]"] {
+        expected.extend(["b", "c"].map(|listener| says.replace('?', listener)));
+    }
+    assert_eq!(trace.lines(), expected);
 }
 
 #[test]
