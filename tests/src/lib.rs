@@ -90,10 +90,11 @@ pub fn run(actors: impl IntoIterator<Item = Actor>, until: i32) -> Conductor {
     world
 }
 
-/// The halt that ends a world of these actors within 100 seconds.
+/// The halt that ends a world of these actors within a thousand instants.
 ///
 /// # Panics
 /// When an actor is refused, or the run does not halt.
 pub fn halt(actors: impl IntoIterator<Item = Actor>) -> Halt {
-    world(actors).run_until(at(100)).unwrap_err()
+    let mut world = world(actors);
+    (0..1_000).find_map(|_| world.step_instant().err()).expect("the run halts")
 }

@@ -67,6 +67,23 @@ fn the_examples_with_a_golden_hash_have_it_in_this_build() {
 }
 
 #[test]
+fn threads_and_the_hand_over_change_no_hash_of_any_example() {
+    for (name, arguments) in [
+        ("hello", &[][..]),
+        ("ring", &["--participants", "1500", "--instants", "15"]),
+        ("traffic_scale", &["--cars", "1200", "--rounds", "1"]),
+        ("traffic_scale", &["--cars", "1200", "--rounds", "1", "--population"]),
+    ] {
+        let (_, program) = EXAMPLES.into_iter().find(|(other, _)| *other == name).unwrap();
+        let hash = |more: &[&str]| world_hash(program, &[arguments, &["--quiet"], more].concat());
+        let expected = hash(&["--threads", "1"]);
+        assert_eq!(hash(&["--threads", "2"]), expected, "{name}");
+        assert_eq!(hash(&["--threads", "8", "--no-typed"]), expected, "{name}");
+        assert_ne!(hash(&["--seed", "1"]), expected, "{name}");
+    }
+}
+
+#[test]
 fn an_option_that_is_none_is_refused_in_one_sentence() {
     for (name, program) in EXAMPLES {
         let text = refused(name, program, &["--thread-count", "2"]);
