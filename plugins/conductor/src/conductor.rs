@@ -17,6 +17,7 @@
 //! assert_eq!((conductor.ticks(), conductor.now()), (10, Some(SimTime::from_secs(9))));
 //! ```
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
@@ -29,7 +30,7 @@ use crate::agenda::Agenda;
 use crate::composite::Actor;
 use crate::delivery::Inboxes;
 use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
-use crate::host::{Host, LocalHost, StepReply, StepRequest};
+use crate::host::{Host, LocalHost, StepReply, StepRequest, panic_text};
 use crate::monitor::{Membership, Monitor};
 use crate::registry::{Joining, Registry};
 use crate::routing::{Routing, Sample};
@@ -154,11 +155,17 @@ impl Conductor {
             return Err(RegistrationError::Started { path: actor.path().to_string() });
         }
         let flat = actor.flatten()?;
-        if flat.first_due == SimTime::MAX {
-            return Err(RegistrationError::NeverDue { path: flat.path });
+        if [SimTime::MIN, SimTime::MAX].contains(&flat.first_due) {
+            return Err(RegistrationError::FirstDue { path: flat.path });
         }
         let (paths, participants): (Vec<ActorPath>, Vec<_>) = flat.leaves.into_iter().unzip();
-        let subscriptions: Vec<_> = participants.iter().map(|participant| participant.subscriptions()).collect();
+        let mut subscriptions = Vec::with_capacity(paths.len());
+        for (path, participant) in paths.iter().zip(&participants) {
+            let asked = catch_unwind(AssertUnwindSafe(|| participant.subscriptions()));
+            subscriptions.push(
+                asked.map_err(|panic| RegistrationError::Panicked { path: path.clone(), text: panic_text(&*panic) })?,
+            );
+        }
         let joining =
             Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
         // Everything that can be refused is refused before anything changes.

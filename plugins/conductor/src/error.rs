@@ -69,6 +69,14 @@ pub enum RegistrationError {
         /// The name given.
         world: String,
     },
+    /// The participant panicked when it was asked for its subscriptions.
+    #[error("cannot add `{path}`: it panicked when it was asked for its subscriptions: {text}")]
+    Panicked {
+        /// The participant.
+        path: ActorPath,
+        /// The panic's text.
+        text: String,
+    },
     /// A path with more segments than anybody needs.
     #[error("cannot add `{actor}`: a path of {segments} segments is deeper than {most}")]
     TooDeep {
@@ -93,9 +101,9 @@ pub enum RegistrationError {
         /// The path given.
         path: String,
     },
-    /// The first due time is that of a participant that is never due.
-    #[error("cannot add `{path}`: its first due time is the end of time, so it would never step")]
-    NeverDue {
+    /// The first due time is one end of the time axis, which stands for never and for not yet.
+    #[error("cannot add `{path}`: its first due time is one end of time; give it a time in between")]
+    FirstDue {
         /// The path given.
         path: ActorPath,
     },

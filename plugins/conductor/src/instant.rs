@@ -5,6 +5,8 @@
 //! the instant. Batches keep the buffers small enough for the caches. The fold is one loop over the replies in the world's
 //! order, so nothing depends on who was ready first.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use chaconne_sim_core::fingerprint::{self, MembershipKind};
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published, Reach};
@@ -13,7 +15,7 @@ use chaconne_sim_core::time::SimTime;
 use crate::agenda::Taken;
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause};
-use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
+use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest, one_line, panic_text};
 use crate::monitor::{Instant, Membership};
 use crate::routing::Sample;
 
@@ -290,9 +292,13 @@ impl Conductor {
                 routing: &self.routing,
             };
             for monitor in &mut self.monitors {
-                if let Err(error) = monitor.instant(&instant) {
-                    failed.get_or_insert_with(|| error.to_string());
-                }
+                let seen = catch_unwind(AssertUnwindSafe(|| monitor.instant(&instant)));
+                let failure = match seen {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(error)) => one_line(&error.to_string()),
+                    Err(panic) => format!("a monitor panicked: {}", panic_text(&*panic)),
+                };
+                failed.get_or_insert(failure);
             }
             for reply in std::mem::take(&mut self.replies) {
                 self.take_back(reply);

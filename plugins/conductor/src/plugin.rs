@@ -1,6 +1,7 @@
 //! The conductor in a Bevy `App`: a plugin, the set-up of a world, and running it.
 
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -170,9 +171,10 @@ fn driver_of(world: &mut World) -> &mut Driver {
 /// Works on the driver with the world at hand.
 fn with_driver<R>(world: &mut World, work: impl FnOnce(&mut Driver, &mut World) -> R) -> R {
     let mut driver = std::mem::take(driver_of(world));
-    let result = work(&mut driver, world);
+    // What panics here is not a step (a mirrored type, say); the driver is put back before the panic goes on.
+    let result = catch_unwind(AssertUnwindSafe(|| work(&mut driver, world)));
     *driver_of(world) = driver;
-    result
+    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 impl Driver {
@@ -349,6 +351,10 @@ impl ConductorAppExt for App {
         let driver = driver_of(self.world_mut());
         match &mut driver.conductor {
             None => driver.actors.push(actor),
+            // The report of a run that is over stays as it is.
+            Some(_) if driver.phase == Phase::Ended => {
+                tell(&format!("cannot add `{}`: the run has ended", actor.path()));
+            }
             Some(conductor) => {
                 if let Err(error) = conductor.add(actor) {
                     conductor.halt(None, HaltCause::Registration(vec![error.to_string()]));
@@ -402,7 +408,9 @@ impl ConductorAppExt for App {
 
     fn remove_actor(&mut self, path: &ActorPath) -> Result<(), crate::error::LeaveError> {
         let driver = driver_of(self.world_mut());
-        let unknown = || crate::error::LeaveError::Unknown { path: path.clone() };
-        driver.conductor.as_mut().ok_or_else(unknown)?.leave(path)
+        match driver.settings.clone() {
+            Some(settings) => driver.start(&settings).leave(path),
+            None => Err(crate::error::LeaveError::Unknown { path: path.clone() }),
+        }
     }
 }

@@ -32,9 +32,11 @@
 //! ```
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use bevy_app::{App, First, Plugin, SubApp};
+use bevy_ecs::error::{BevyError, ErrorContext, FallbackErrorHandler};
 use bevy_ecs::prelude::{Resource, World};
 use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor};
 use bevy_time::Time;
@@ -54,7 +56,8 @@ use crate::composite::Actor;
 pub struct PopulationStartup;
 
 /// Runs at every step of the population, on one thread. Systems that touch the same data must be ordered (`chain`,
-/// `before`, `after`): an ambiguity halts the run and is named.
+/// `before`, `after`): an ambiguity halts the run and is named. Bevy does not see what `Commands` do: order systems that
+/// spawn or despawn, too. A system that returns an error fails the step.
 #[derive(ScheduleLabel, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tick;
 
@@ -77,6 +80,7 @@ impl Population {
         for label in [PopulationStartup.intern(), Tick.intern(), First.intern()] {
             plain(&mut app, label);
         }
+        app.insert_resource(FallbackErrorHandler(keep_error));
         app.add_plugins(plugin);
         app.finish();
         app.cleanup();
@@ -122,23 +126,24 @@ fn plain(app: &mut App, label: impl ScheduleLabel) {
 impl From<Population> for Actor {
     fn from(population: Population) -> Self {
         let Population { name, app, every, first_due, subscriptions } = population;
-        let participant = PopulationParticipant { app, every, subscriptions, started: false };
+        let participant = PopulationParticipant { app, every, first_due, subscriptions, started: false };
         Self::of(name, participant).first_due(first_due).heavy()
     }
 }
 
 impl From<Population> for PopulationParticipant {
     fn from(population: Population) -> Self {
-        let Population { app, every, subscriptions, .. } = population;
-        Self { app, every, subscriptions, started: false }
+        let Population { name: _, app, every, first_due, subscriptions } = population;
+        Self { app, every, first_due, subscriptions, started: false }
     }
 }
 
 /// A population as a participant: what nests one inside an actor
-/// (`Actor::new("city").child("people", PopulationParticipant::from(population))`).
+/// (`Actor::new("city").child("people", PopulationParticipant::from(population))`). It goes by the name it is given there.
 pub struct PopulationParticipant {
     app: SubApp,
     every: SimDuration,
+    first_due: SimTime,
     subscriptions: Vec<Subscription>,
     started: bool,
 }
@@ -270,24 +275,49 @@ impl PopulationSignals {
     }
 }
 
+thread_local! {
+    /// The first error of a system since a schedule of this thread's population began to run.
+    static SYSTEM_ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps a system's error for the step that runs it, which then fails.
+fn keep_error(error: BevyError, context: ErrorContext) {
+    SYSTEM_ERROR.with_borrow_mut(|first| {
+        first.get_or_insert_with(|| format!("{} `{}`: {error}", context.kind(), context.name()));
+    });
+}
+
 impl PopulationParticipant {
     /// The population's own `World`.
     pub fn world(&self) -> &World {
         self.app.world()
     }
 
-    /// Runs a schedule; an error in its making is final.
+    /// Runs a schedule; an error in its making is final, as is one of its systems.
     fn run(&mut self, label: impl ScheduleLabel + Clone) -> Result<(), StepError> {
         let world = self.app.world_mut();
         let built = world.schedule_scope(label.clone(), |world, schedule| {
-            schedule.initialize(world).map(|_| ()).map_err(|error| {
+            schedule.initialize(world).map_err(|error| {
                 let text = error.to_string(schedule.graph(), world);
-                StepError::from(format!("schedule {label:?} cannot be built: {}", text.trim()))
-            })
+                StepError::from(format!("schedule {label:?} cannot be built: {text}"))
+            })?;
+            let mut systems = schedule.systems().into_iter().flatten();
+            match systems.find(|(_, system)| !system.is_send() && !system.is_exclusive()) {
+                Some((_, system)) => Err(StepError::from(format!(
+                    "system `{}` wants data that stays on one thread (a non-send resource), and a population is stepped on \
+                     any; keep such data outside the population",
+                    system.name()
+                ))),
+                None => Ok(()),
+            }
         });
         built?;
+        SYSTEM_ERROR.take();
         world.run_schedule(label);
-        Ok(())
+        match SYSTEM_ERROR.take() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
     }
 
     /// Hands what came since the last tick to the population's world.
@@ -342,6 +372,9 @@ impl Participant for PopulationParticipant {
     }
 
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        if ctx.now() < self.first_due {
+            return Ok(self.first_due);
+        }
         self.keep_time(ctx);
         self.receive(ctx)?;
         if !self.started {

@@ -77,8 +77,9 @@ struct Cold {
     path: ActorPath,
     actor: ActorPath,
     inputs: Box<[Input]>,
-    /// Positions in [`Port::held`] by output, kept where many are held.
-    places: Vec<(OutputId, u32)>,
+    /// Positions in [`Port::held`] by output, where many are held.
+    #[allow(clippy::box_collection, reason = "one word for the many ports that hold few")]
+    places: Option<Box<Vec<(OutputId, u32)>>>,
 }
 
 /// From this many held samples on they are found by [`Cold::places`].
@@ -86,8 +87,6 @@ const MANY_HELD: usize = 16;
 
 /// One subscription, resolved.
 struct Input {
-    /// As the participant wrote it.
-    text: Box<str>,
     expr: KeyExpr,
     delivery: Delivery,
     /// Positions in [`Port::held`] of the samples that it matches, ordered by (key, publisher path).
@@ -188,7 +187,7 @@ impl Hosted {
     /// A place without a participant.
     pub fn vacant(run: &Arc<RunIdentity>) -> Self {
         let path = ActorPath::new("vacant").expect("a single segment of letters is a path");
-        let cold = Cold { path: path.clone(), actor: path, inputs: Box::default(), places: Vec::new() };
+        let cold = Cold { path: path.clone(), actor: path, inputs: Box::default(), places: None };
         let port = Port::empty(run.clone(), cold);
         Self { port, participant: Box::new(Vacant) }
     }
@@ -243,19 +242,19 @@ impl Port {
             .iter()
             .map(|subscription| {
                 Ok(Input {
-                    text: subscription.key().into(),
                     expr: resolve(subscription.key(), &run.world, &actor)?,
                     delivery: subscription.delivery(),
                     held: SmallVec::new(),
                 })
             })
             .collect::<Result<_, KeyError>>()?;
-        let mut port = Self::empty(run, Cold { path, actor, inputs, places: Vec::new() });
-        for (input, index) in port.cold.inputs.iter().zip(0..) {
-            let text = xxh3_64(input.text.as_bytes());
+        let mut port = Self::empty(run, Cold { path, actor, inputs, places: None });
+        for (subscription, input) in subscriptions.iter().zip(0..) {
+            let text = xxh3_64(subscription.key().as_bytes());
             // The same text twice needs one entry.
-            if input.delivery == Delivery::Latest && port.latest.iter().all(|other| other.text != text) {
-                port.latest.push(LatestInput { text, input: index, held: LatestInput::NONE });
+            let is_known = port.latest.iter().any(|other| other.text == text);
+            if subscription.delivery() == Delivery::Latest && !is_known {
+                port.latest.push(LatestInput { text, input, held: LatestInput::NONE });
             }
         }
         Ok(port)
@@ -398,17 +397,23 @@ impl Port {
     }
 
     #[cold]
-    fn find_held(&self, output: OutputId) -> Option<usize> {
-        let places = &self.cold.places;
+    fn find_held(&mut self, output: OutputId) -> Option<usize> {
+        let held = &self.held;
+        let places = self.cold.places.get_or_insert_with(|| {
+            let mut places: Vec<_> = held.iter().map(|held| held.output).zip(0..).collect();
+            places.sort_unstable();
+            Box::new(places)
+        });
         let at = places.binary_search_by_key(&output, |place| place.0).ok()?;
         Some(places[at].1 as usize)
     }
 
     #[cold]
     fn hold_new(&mut self, item: &Inbound, payload: &Payload) {
-        let position = self.held.len() as u32;
-        let at = self.cold.places.partition_point(|place| place.0 < item.output);
-        self.cold.places.insert(at, (item.output, position));
+        if let Some(places) = &mut self.cold.places {
+            let at = places.partition_point(|place| place.0 < item.output);
+            places.insert(at, (item.output, self.held.len() as u32));
+        }
         self.held.push(Held {
             output: item.output,
             time: item.time,
@@ -421,12 +426,9 @@ impl Port {
     /// Forgets the sample of a publisher that left.
     #[cold]
     fn drop_held(&mut self, at: usize) {
-        let left = self.held.remove(at).output;
+        self.held.remove(at);
+        self.cold.places = None;
         let at = at as u32;
-        self.cold.places.retain(|place| place.0 != left);
-        for place in &mut self.cold.places {
-            place.1 -= u32::from(place.1 > at);
-        }
         for input in &mut self.cold.inputs {
             input.held.retain(|position| *position != at);
             for position in &mut input.held {
@@ -569,8 +571,11 @@ fn take_state(state: &mut StateWriter, frame: &mut Frame) -> Result<Option<Finge
 /// Resolves a subscription's text. Every key of a run lies in its own world, so a wild card for the world says nothing
 /// and is replaced: what is left is concrete, and found without matching.
 fn resolve(text: &str, world: &str, actor: &ActorPath) -> Result<KeyExpr, KeyError> {
-    match text.strip_prefix("chaconne/*/") {
-        Some(rest) => KeyExpr::new(&format!("chaconne/{world}/{rest}")),
-        None => KeyExpr::resolve(text, world, actor),
+    if let Some(rest) = text.strip_prefix("chaconne/*/")
+        && let Ok(expr) = KeyExpr::new(&format!("chaconne/{world}/{rest}"))
+    {
+        return Ok(expr);
     }
+    // Errors name the text as it was written.
+    KeyExpr::resolve(text, world, actor)
 }

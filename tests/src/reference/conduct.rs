@@ -18,6 +18,8 @@ pub struct Outcome {
     pub ticks: u64,
     /// The number of signals.
     pub signals: u64,
+    /// Who failed first, at which instant, and how many others did.
+    pub halt: Option<(String, u64, usize)>,
     /// What every leaf was given, step by step, in the world's order within an instant.
     pub views: Vec<(String, View)>,
 }
@@ -47,55 +49,94 @@ struct Sent {
     value: Value,
 }
 
-/// Runs a world to its end.
+/// A world in the course of its run.
+struct Run<'a> {
+    blueprint: &'a Blueprint,
+    leaves: Vec<Leaf>,
+    sent: Vec<Sent>,
+    /// Kind, path, time: since the last instant.
+    membership: Vec<(MembershipKind, String, SimTime)>,
+    outcome: Outcome,
+}
+
+/// Runs a world to its end, or until somebody fails.
 ///
 /// # Panics
-/// On a world that would halt.
+/// When a participant's next due time lies beyond the end of time.
 pub fn conduct(blueprint: &Blueprint) -> Outcome {
-    let mut leaves = in_order(&blueprint.actors);
-    let mut joins: Vec<_> = blueprint
-        .actors
-        .iter()
-        .flat_map(|actor| flatten(actor).into_iter().map(|leaf| (leaf.path, leaf.next_due)))
-        .collect();
-    let mut requests = blueprint.leaves.iter().peekable();
-    let mut sent: Vec<Sent> = Vec::new();
-    let mut outcome = Outcome {
+    let outcome = Outcome {
         world_hash: fingerprint::world_start(&blueprint.name, blueprint.seed),
         ticks: 0,
         signals: 0,
+        halt: None,
         views: Vec::new(),
     };
-    while let Some(now) = leaves.iter().map(|leaf| leaf.next_due).min().filter(|time| *time < blueprint.until) {
-        // The actors that were asked to leave before this instant are not stepped at it.
-        let mut left = Vec::new();
+    let joins = blueprint.actors.iter().flat_map(flatten);
+    let membership = joins.map(|leaf| (MembershipKind::Join, leaf.path, leaf.next_due)).collect();
+    let mut run = Run { blueprint, leaves: in_order(&blueprint.actors), sent: Vec::new(), membership, outcome };
+    let mut requests = blueprint.leaves.iter().peekable();
+    while let Some(now) = run.leaves.iter().map(|leaf| leaf.next_due).min().filter(|time| *time < blueprint.until) {
         while let Some((_, path)) = requests.next_if(|(time, _)| *time <= now) {
-            let below = format!("{path}/");
-            let (gone, stay) = leaves.into_iter().partition(|leaf| leaf.path == *path || leaf.path.starts_with(&below));
-            leaves = stay;
-            left.extend(gone.into_iter().map(|leaf: Leaf| leaf.path));
+            run.leave(now, path);
         }
+        run.step_instant(now);
+        if run.outcome.halt.is_some() {
+            break;
+        }
+    }
+    run.outcome
+}
+
+impl Run<'_> {
+    /// Takes an actor and all under its path out of the world, before it is stepped at `now`.
+    fn leave(&mut self, now: SimTime, path: &str) {
+        let below = format!("{path}/");
+        let (gone, stay): (Vec<Leaf>, Vec<Leaf>) =
+            self.leaves.drain(..).partition(|leaf| leaf.path == path || leaf.path.starts_with(&below));
+        self.leaves = stay;
+        self.membership.extend(gone.into_iter().map(|leaf| (MembershipKind::Leave, leaf.path, now)));
+    }
+
+    /// Steps all that are due, in the world's order, and hashes what they did.
+    fn step_instant(&mut self, now: SimTime) {
+        let Self { blueprint, leaves, sent, outcome, .. } = self;
         let present: BTreeSet<String> = leaves.iter().map(|leaf| leaf.path.clone()).collect();
         let mut contributions = Vec::new();
+        let mut signals = 0;
+        // Paths, and the actors whose later leaves are not stepped.
+        let mut failures: Vec<(String, String)> = Vec::new();
         for (place, leaf) in leaves.iter_mut().enumerate().filter(|(_, leaf)| leaf.next_due == now) {
-            let view = view(now, place, leaf, &present, &sent, blueprint);
+            if failures.iter().any(|(_, actor)| *actor == leaf.actor) {
+                continue;
+            }
+            let view = view(now, place, leaf, &present, sent, blueprint);
             leaf.given = (0..sent.len()).filter(|&index| visible(&sent[index], now, place, leaf)).collect();
             let mut rng = StreamKey::new(blueprint.seed, Domain::Step, &leaf.path, "", now.as_nanos()).stream(0);
             let action = leaf.wanderer.act(&view, &mut rng).unwrap();
             outcome.views.push((leaf.path.clone(), view));
-            outcome.signals += action.signals.len() as u64;
-            contributions.push(publish(now, place, leaf, action, &mut sent, blueprint));
+            match action {
+                Some(action) => {
+                    signals += action.signals.len() as u64;
+                    contributions.push(publish(now, place, leaf, action, sent, blueprint));
+                }
+                None => failures.push((leaf.path.clone(), leaf.actor.clone())),
+            }
         }
-        let joined =
-            joins.iter().map(|(path, time)| MembershipChange { kind: MembershipKind::Join, path, time: *time });
-        let left = left.iter().map(|path| MembershipChange { kind: MembershipKind::Leave, path, time: now });
-        let membership: Vec<_> = joined.chain(left).collect();
+        if let Some((first, _)) = failures.first() {
+            outcome.halt = Some((first.clone(), outcome.ticks, failures.len() - 1));
+            return;
+        }
+        let membership: Vec<_> = self
+            .membership
+            .iter()
+            .map(|(kind, path, time)| MembershipChange { kind: *kind, path, time: *time })
+            .collect();
         let tick_hash = fingerprint::tick_hash(outcome.ticks, now, &contributions, &membership);
         outcome.world_hash = fingerprint::world_next(outcome.world_hash, tick_hash);
         outcome.ticks += 1;
-        joins.clear();
+        outcome.signals += signals;
+        self.membership.clear();
     }
-    outcome
 }
 
 /// All leaves in the world's order: actor by actor, each followed by those under its path.

@@ -10,13 +10,15 @@ const NAMES: [&str; 10] = ["b", "a", "B", "a-b", "ab", "a0", "_", "z9", "a_b", "
 const SIGNALS: [&str; 6] = ["n0", "n1", "r0", "r1", "t0", "t-long"];
 
 /// The `number`-th world: up to nine actors, a third of them trees, some under others' paths; cadences that meet often;
-/// subscriptions of every kind; some actors that are asked to leave.
+/// subscriptions of every kind; some actors that are asked to leave; now and then participants that fail.
 ///
 /// # Panics
 /// Never: every list that is drawn from has members.
 pub fn world(number: u64) -> Blueprint {
     let mut rng = StreamKey::new(number, Domain::SetUp, "world", "random", 0).stream(0);
     let scale = *rng.choose(&[1, 1_000_000, 1_000_000_007, 1_i64 << 53]).unwrap();
+    // One world in four comes to a bad end.
+    let fragile = rng.below(4) == 0;
     let mut actors: Vec<ActorPlan> = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     for _ in 0..rng.range_inclusive(1..=9) {
@@ -28,7 +30,7 @@ pub fn world(number: u64) -> Blueprint {
             continue;
         }
         let first_due = time(rng.range(-3_i64..6), scale);
-        let node = node(&path, 0, scale, &mut taken, &mut rng);
+        let node = node(&path, 0, scale, fragile, &mut taken, &mut rng);
         actors.push(ActorPlan { path, first_due, heavy: rng.coin(), node });
     }
     let listen_to = taken.clone();
@@ -47,12 +49,14 @@ pub fn world(number: u64) -> Blueprint {
 }
 
 /// The `number`-th large world: about five thousand leaves, some of them in trees or under others' paths, nearly all due at
-/// each of a few instants; so that an instant is stepped in several batches and by several threads.
+/// each of a few instants; so that an instant is stepped in several batches and by several threads. The odd ones come to a
+/// bad end.
 ///
 /// # Panics
 /// Never: every list that is drawn from has members.
 pub fn large_world(number: u64) -> Blueprint {
     let mut rng = StreamKey::new(number, Domain::SetUp, "large world", "random", 0).stream(0);
+    let fragile = number % 2 == 1;
     let mut actors: Vec<ActorPlan> = Vec::new();
     let name = |number: u64| format!("p{number}");
     let leaf = |path: &str, rng: &mut DetRng| {
@@ -66,7 +70,8 @@ pub fn large_world(number: u64) -> Blueprint {
         };
         let subscription = if rng.coin() { Subscription::every(text) } else { Subscription::latest(text) };
         let periods = vec![SimDuration::from_nanos(1), SimDuration::from_nanos(rng.range_inclusive(1_i64..=2))];
-        NodePlan::Leaf(Wanderer { subscriptions: vec![subscription], signals, periods, ..Wanderer::default() })
+        let fails = if fragile && rng.below(250) == 0 { 20 } else { 0 };
+        NodePlan::Leaf(Wanderer { subscriptions: vec![subscription], signals, periods, fails, ..Wanderer::default() })
     };
     for number in 0..4_000 {
         // One in forty under an earlier one.
@@ -88,27 +93,27 @@ fn time(units: i64, scale: i64) -> SimTime {
 }
 
 /// A tree of at most three levels. Its paths are added to `taken`.
-fn node(path: &str, depth: u32, scale: i64, taken: &mut Vec<String>, rng: &mut DetRng) -> NodePlan {
+fn node(path: &str, depth: u32, scale: i64, fragile: bool, taken: &mut Vec<String>, rng: &mut DetRng) -> NodePlan {
     taken.push(path.to_string());
     if depth == 3 || rng.below(3) > 0 {
-        return NodePlan::Leaf(wanderer(path, scale, rng));
+        return NodePlan::Leaf(wanderer(path, scale, fragile, rng));
     }
     let mut children: Vec<(String, NodePlan)> = Vec::new();
     for _ in 0..rng.range_inclusive(1..=3) {
         let name = *rng.choose(&NAMES).unwrap();
         let child = format!("{path}/{name}");
         if !taken.contains(&child) {
-            children.push((name.to_string(), node(&child, depth + 1, scale, taken, rng)));
+            children.push((name.to_string(), node(&child, depth + 1, scale, fragile, taken, rng)));
         }
     }
     if children.is_empty() {
         let child = format!("{path}/only");
-        children.push(("only".to_string(), node(&child, 3, scale, taken, rng)));
+        children.push(("only".to_string(), node(&child, 3, scale, fragile, taken, rng)));
     }
     NodePlan::Group(children)
 }
 
-fn wanderer(path: &str, scale: i64, rng: &mut DetRng) -> Wanderer {
+fn wanderer(path: &str, scale: i64, fragile: bool, rng: &mut DetRng) -> Wanderer {
     let mut signals: Vec<String> = Vec::new();
     for _ in 0..rng.below(4) {
         let signal = *rng.choose(&SIGNALS).unwrap();
@@ -128,7 +133,8 @@ fn wanderer(path: &str, scale: i64, rng: &mut DetRng) -> Wanderer {
     let count = rng.range_inclusive(1..=3);
     let periods = (0..count).map(|_| SimDuration::from_nanos(rng.range_inclusive(1_i64..=6) * scale)).collect();
     let stops = if rng.below(5) == 0 { 6 } else { 0 };
-    Wanderer { signals, periods, stops, stateful: rng.coin(), ..Wanderer::default() }
+    let fails = if fragile && rng.coin() { 30 } else { 0 };
+    Wanderer { signals, periods, stops, fails, stateful: rng.coin(), ..Wanderer::default() }
 }
 
 /// Gives every leaf of a tree up to four subscriptions.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use chaconne_conductor::{Actor, Group, Node};
 use chaconne_sim_core::{
     Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription,
-    canon,
+    TimeError, canon,
 };
 
 /// A world: its actors in the order of adding, and the leaves that are asked of it.
@@ -57,6 +57,8 @@ pub struct Wanderer {
     pub periods: Vec<SimDuration>,
     /// One in so many steps is its last; zero: none.
     pub stops: u64,
+    /// One in so many steps fails; zero: none.
+    pub fails: u64,
     /// Whether it writes state.
     pub stateful: bool,
     pub(super) digest: u64,
@@ -126,14 +128,14 @@ pub struct Action {
 }
 
 impl Wanderer {
-    /// One step: by the view and the dice alone.
+    /// One step, by the view and the dice alone; `None` when it fails.
     ///
     /// # Errors
     /// When the next due time lies beyond the end of time.
     ///
     /// # Panics
     /// When it has no periods, or has signals without a known first letter.
-    pub fn act(&mut self, view: &View, rng: &mut DetRng) -> Result<Action, chaconne_sim_core::TimeError> {
+    pub fn act(&mut self, view: &View, rng: &mut DetRng) -> Result<Option<Action>, TimeError> {
         for byte in format!("{view:?}").bytes() {
             self.digest = (self.digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -153,7 +155,8 @@ impl Wanderer {
         let stops = self.stops > 0 && rng.below(self.stops) == 0;
         let period = *rng.choose(&self.periods).unwrap();
         let next_due = if stops { SimTime::MAX } else { view.now.checked_add(period)? };
-        Ok(Action { signals, next_due })
+        let fails = self.fails > 0 && rng.below(self.fails) == 0;
+        Ok((!fails).then_some(Action { signals, next_due }))
     }
 
     /// What it writes as state.
@@ -228,6 +231,7 @@ impl Participant for Conducted {
         let view = self.view(ctx)?;
         let action = self.wanderer.act(&view, ctx.rng())?;
         self.views.lock().unwrap().push((ctx.path().to_string(), view));
+        let Some(action) = action else { return Err("the dice said so".into()) };
         for (signal, value) in &action.signals {
             match value {
                 Value::Number(value) => ctx.publish(signal, value)?,

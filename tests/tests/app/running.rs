@@ -197,7 +197,7 @@ fn removing_an_actor_is_a_leave_like_any_other() {
     let mut app = app_of(conductor());
     let witness = Witness::default();
     app.add_monitor(witness.clone());
-    assert!(app.remove_actor(&path("ego")).is_err(), "the run has not begun");
+    assert!(app.remove_actor(&path("nobody")).is_err());
     app.run_headless(at(3));
     app.remove_actor(&path("ego")).unwrap();
     assert!(app.remove_actor(&path("ego/physics")).is_err());

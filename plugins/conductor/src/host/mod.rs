@@ -35,7 +35,7 @@ pub trait Host: Send {
     /// caches.
     fn batch(&self) -> usize;
 
-    /// Starts on a request. Several hosts work on requests of one instant at a time.
+    /// Starts on a request; the caller may do other work until it asks for the reply.
     fn begin(&mut self, request: StepRequest);
 
     /// Waits for what [`begin`](Self::begin) started.
@@ -157,14 +157,17 @@ pub struct StepReply {
 
 /// How a step ended when it did not end well.
 fn cause_of(error: StepError) -> HaltCause {
-    HaltCause::Error(error.to_string())
+    HaltCause::Error(one_line(&error.to_string()))
 }
 
-/// The text of a caught panic.
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_string())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic whose value is not a text".to_string())
+/// The text of a caught panic, in one line.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    one_line(text.unwrap_or("a panic whose value is not a text"))
+}
+
+/// Reports are sentences: what others wrote in several lines is put into one.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "no reason was given".to_string() } else { lines.join(" ") }
 }

@@ -41,7 +41,7 @@ mod piece;
 #[cfg(test)]
 mod tests;
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use chaconne_sim_core::math::{self, Vec2, angle};
 
@@ -85,6 +85,24 @@ struct Lane {
     left: f64,
 }
 
+/// No road is described in more bytes than this.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Reads a plain file of a sensible size: a device or a pipe may never end.
+fn read_file(path: &Path) -> io::Result<String> {
+    let about = fs::metadata(path)?;
+    if !about.is_file() {
+        return Err(io::Error::other("it is not a plain file"));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(io::Error::other(format!(
+            "it has {} bytes, and no road needs more than {MOST_BYTES}",
+            about.len()
+        )));
+    }
+    fs::read_to_string(path)
+}
+
 impl Road {
     /// Reads a road file.
     ///
@@ -93,8 +111,7 @@ impl Road {
     /// [`TrafficError::RoadUnreadable`] when there is no such file or it is not UTF-8, else as [`from_json`](Self::from_json).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TrafficError> {
         let path = path.as_ref();
-        let text =
-            fs::read_to_string(path).map_err(|cause| TrafficError::RoadUnreadable { file: path.to_owned(), cause })?;
+        let text = read_file(path).map_err(|cause| TrafficError::RoadUnreadable { file: path.to_owned(), cause })?;
         Self::from_json(&text, &path.display().to_string())
     }
 

@@ -356,5 +356,10 @@ fn a_road_that_cannot_be_laid_is_refused_with_the_segment() {
     assert!(open.starts_with("road file `test.json`, `closed`: the segments end at x_m 18.66"), "{open}");
     assert!(open.ends_with("change the segments or set `closed` to false"), "{open}");
     let missing = Road::from_file("no/such/road.json").unwrap_err().to_string();
-    assert!(missing.starts_with("road file `no/such/road.json` cannot be read (No such file"), "{missing}");
+    assert!(missing.starts_with("road file `no/such/road.json` cannot be read ("), "{missing}");
+    // A folder, and what never ends, are no plain files.
+    for file in ["/", "/dev/zero"].iter().filter(|file| std::path::Path::new(file).exists()) {
+        let message = Road::from_file(file).unwrap_err().to_string();
+        assert!(message.contains("it is not a plain file"), "{message}");
+    }
 }
