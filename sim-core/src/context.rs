@@ -186,7 +186,7 @@ impl<'a> StepCtx<'a> {
     #[inline]
     fn try_publish<T: SignalValue>(&mut self, signal: &str, value: &T) -> Result<(), PublishError> {
         let typed = self.port.run().typed;
-        let (output, key, spares) = self.port.output(signal)?;
+        let (output, key, spares) = self.port.output::<T>(signal)?;
         let start = self.frame.len();
         self.frame.str(key.as_str());
         self.frame.u64(self.seq);

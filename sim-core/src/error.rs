@@ -89,10 +89,21 @@ pub enum PublishError {
         /// What is wrong with the value, and where in it.
         source: CanonError,
     },
+    /// The type holds a collection whose order varies from process to process.
+    #[error(
+        "cannot publish `{key}`: a value of type `{type_name}` is written in an order that varies from run to run; use \
+         `BTreeMap` or `BTreeSet`"
+    )]
+    HashOrdered {
+        /// The resolved key.
+        key: String,
+        /// The type's name.
+        type_name: &'static str,
+    },
     /// The value's text does not read back as an equal value (found where typed hand-over is off).
     #[error(
         "cannot publish `{key}`: a value of type `{type_name}` does not read back from its own text as an equal value; \
-         every field must be written and read (no `#[serde(skip)]`)"
+         look for a field that serde skips, an `Option` inside an `Option`, or an untagged enum"
     )]
     NotFaithful {
         /// The resolved key.

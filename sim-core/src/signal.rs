@@ -26,7 +26,7 @@ use crate::prefetch::prefetch;
 /// What can be published: any value that serde writes and reads, that can be cloned across threads and compared.
 ///
 /// The value's canonical text must depend on the value alone and read back as an equal value; a field that serde skips
-/// breaks that. A run without typed hand-over checks it at every publish and names the type that does not hold to it.
+/// breaks that, and so does a hash-ordered collection (`HashMap`, `HashSet`), whose order varies. A run without typed hand-over checks it at every publish and names the type that does not hold to it.
 pub trait SignalValue: Serialize + DeserializeOwned + Clone + PartialEq + Send + Sync + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> SignalValue for T {}

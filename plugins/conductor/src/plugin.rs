@@ -105,7 +105,8 @@ pub enum ConductorSystems {
     End,
 }
 
-/// The run has ended or halted. Triggered while the `World` is still there; mirrors show the last instant.
+/// The run has ended or halted. Triggered while the `World` is still there; mirrors show the last instant (after a halt in
+/// the middle of a large one, the last frame).
 #[derive(Event, Clone, Debug)]
 pub struct RunEnded {
     /// What the run did.

@@ -503,7 +503,7 @@ impl Port {
 
     /// The index, the key and the spare values of the output that `signal` names, declared if it is new.
     #[inline]
-    pub(crate) fn output(&mut self, signal: &str) -> Result<(u32, &Key, &mut Spares), PublishError> {
+    pub(crate) fn output<T>(&mut self, signal: &str) -> Result<(u32, &Key, &mut Spares), PublishError> {
         let outputs = self.outputs.as_slice();
         let named = |output: &Output| {
             let key = output.key.as_str().as_bytes();
@@ -511,14 +511,14 @@ impl Port {
         };
         let index = match outputs.iter().position(named) {
             Some(index) => index as u32,
-            None => self.declare(signal)?,
+            None => self.declare(signal, std::any::type_name::<T>())?,
         };
         let output = &mut self.outputs[index as usize];
         Ok((index, &output.key, &mut output.spares))
     }
 
     #[cold]
-    fn declare(&mut self, signal: &str) -> Result<u32, PublishError> {
+    fn declare(&mut self, signal: &str, type_name: &'static str) -> Result<u32, PublishError> {
         let key = Key::resolve(signal, &self.run.world, &self.cold.actor)
             .map_err(|source| PublishError::Key { signal: signal.to_string(), source })?;
         let own = key.world() == Some(self.run.world.as_str())
@@ -528,6 +528,10 @@ impl Port {
             });
         if !own {
             return Err(PublishError::NotOwn { key: key.to_string(), publisher: self.cold.path.clone() });
+        }
+        // A collection inside another type does not show here; a map out of order is refused when it is written.
+        if type_name.contains("HashMap<") || type_name.contains("HashSet<") {
+            return Err(PublishError::HashOrdered { key: key.to_string(), type_name });
         }
         let from = key.as_str().len() - signal.len();
         // Used by its whole key before, and by its tail now: one output still.

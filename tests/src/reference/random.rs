@@ -9,7 +9,7 @@ use super::world::{ActorPlan, Blueprint, NodePlan, Wanderer};
 const NAMES: [&str; 10] = ["b", "a", "B", "a-b", "ab", "a0", "_", "z9", "a_b", "Z"];
 const SIGNALS: [&str; 6] = ["n0", "n1", "r0", "r1", "t0", "t-long"];
 
-/// The `number`-th world: up to nine actors, a third of them trees, some under others' paths; cadences that meet often;
+/// The `number`-th world: up to sixteen actors, a third of them trees, some under others' paths; cadences that meet often;
 /// subscriptions of every kind; some actors that are asked to leave; now and then participants that fail.
 ///
 /// # Panics
@@ -21,7 +21,7 @@ pub fn world(number: u64) -> Blueprint {
     let fragile = rng.below(4) == 0;
     let mut actors: Vec<ActorPlan> = Vec::new();
     let mut taken: Vec<String> = Vec::new();
-    for _ in 0..rng.range_inclusive(1..=9) {
+    for _ in 0..rng.range_inclusive(1..=16) {
         // Under one that is there, one time in three, be it an actor or a part of one.
         let under = if rng.below(3) == 0 { rng.choose(&taken).cloned() } else { None };
         let name = *rng.choose(&NAMES).unwrap();
@@ -133,7 +133,7 @@ fn wanderer(path: &str, scale: i64, fragile: bool, rng: &mut DetRng) -> Wanderer
     let count = rng.range_inclusive(1..=3);
     let periods = (0..count).map(|_| SimDuration::from_nanos(rng.range_inclusive(1_i64..=6) * scale)).collect();
     let stops = if rng.below(5) == 0 { 6 } else { 0 };
-    let fails = if fragile && rng.coin() { 30 } else { 0 };
+    let fails = if fragile && rng.coin() { *rng.choose(&[3, 30]).unwrap() } else { 0 };
     Wanderer { signals, periods, stops, fails, stateful: rng.coin(), ..Wanderer::default() }
 }
 

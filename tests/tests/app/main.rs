@@ -6,6 +6,7 @@ mod mirrors;
 mod plugin_order;
 mod populations;
 mod readme;
+mod refusals;
 mod running;
 mod unrelated;
 

@@ -37,7 +37,6 @@ fn by_path(outcome: &Outcome) -> Vec<&(String, View)> {
 fn compare(blueprint: &Blueprint) {
     let number = blueprint.seed;
     let expected = conduct(blueprint);
-    eprintln!("STAT {number} {} {} {:?} {}", expected.ticks, expected.signals, expected.halt, blueprint.leaves.len());
     for (threads, typed) in [(1, true), (4, true), (4, false)] {
         let got = real(blueprint, threads, typed);
         for (got, expected) in by_path(&got).into_iter().zip(by_path(&expected)) {
@@ -53,14 +52,14 @@ fn compare(blueprint: &Blueprint) {
 
 #[test]
 fn random_worlds_run_as_the_slow_conductor_says() {
-    for number in 0..300 {
+    for number in 0..250 {
         compare(&random::world(number));
     }
 }
 
 #[test]
 fn large_worlds_run_as_the_slow_conductor_says() {
-    for number in 0..3 {
+    for number in 0..2 {
         compare(&random::large_world(number));
     }
 }
