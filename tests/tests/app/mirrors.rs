@@ -151,6 +151,8 @@ fn disturbed(disturb: impl FnOnce(&mut App)) -> (RunReport, Witness) {
     let mut app = app_of(conductor());
     let witness = Witness::default();
     app.add_monitor(witness.clone());
+    // In two frames: what is done in the frame after the mirrors' first one could be noticed by their spawning alone.
+    app.run_headless(at(2));
     app.run_headless(at(3));
     disturb(&mut app);
     (app.run_headless(at(9)), witness)
