@@ -65,6 +65,14 @@ fn one_that_is_due_much_later_leaves_at_the_next_instant_and_makes_none_of_its_o
 }
 
 #[test]
+fn one_that_left_is_not_stepped_with_those_who_are_due_when_it_would_have_been() {
+    let one = |path: &str, secs: i32| Actor::of(path, Probe::every(secs));
+    let (_, seen) = leave([one("often", 1), one("rare", 10), one("as-rare", 10)], "rare", 3, 12);
+    assert_eq!(stepped(&seen[10]), ["often", "as-rare"]);
+    assert_eq!(seen.len(), 12);
+}
+
+#[test]
 fn the_run_ends_when_the_last_has_left() {
     let actors = [Actor::of("once", Probe::at([0])), Actor::of("a", Probe::every(10))];
     let (mut world, seen) = leave(actors, "a", 5, 100);
