@@ -58,7 +58,9 @@ impl Failure {
 
 /// Reads the command line, runs an example and turns its end into an exit code.
 pub(crate) fn run<A: Parser>(example: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
-    let ended = match A::try_parse() {
+    // A negative number is a wrong value, not an option of that name.
+    let command = A::command().mut_args(|argument| argument.allow_negative_numbers(true));
+    let ended = match command.try_get_matches().and_then(|matches| A::from_arg_matches(&matches)) {
         Ok(arguments) => example(arguments),
         Err(error) if error.use_stderr() => Err(Failure::Input(sentence(&error))),
         Err(help) => {
@@ -73,15 +75,16 @@ pub(crate) fn run<A: Parser>(example: impl FnOnce(A) -> Result<(), Failure>) -> 
         Err(Failure::Run(text)) => (text, 1),
         Err(Failure::Halted) => return ExitCode::from(1),
     };
-    console::complain(&text);
+    console::complain(&text.replace('\n', " "));
     ExitCode::from(code)
 }
 
 /// What is wrong with the command line, in one sentence.
 fn sentence(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let first = first.strip_prefix("error: ").unwrap_or(first);
+    // Up to the first empty line; a value may have line breaks of its own.
+    let first = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let first = first.strip_prefix("error: ").unwrap_or(&first);
     match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(other)) => format!("{first}; did you mean `{other}`?"),
         _ => format!("{first}; `--help` lists the options"),

@@ -20,13 +20,13 @@ use crate::{
 };
 
 /// Chaconne's ring of `n` participants on `threads` threads, at time zero.
-pub(crate) fn build(n: usize, threads: usize) -> Result<Option<Box<dyn Ring>>, PeerError> {
+pub(crate) fn build(n: usize, threads: usize) -> Result<Box<dyn Ring>, PeerError> {
     let mut conductor = conductor("ring", threads)?;
     for member in 0..n {
         let before = KeyExpr::of_actor(&format!("m{}", (member + n - 1) % n), "value");
         conductor.add(Actor::of(format!("m{member}"), Member { before, held: 0.0 })).map_err(PeerError::ours)?;
     }
-    Ok(Some(Box::new(OurRing { conductor, n, instants: 0 })))
+    Ok(Box::new(OurRing { conductor, n, instants: 0 }))
 }
 
 fn conductor(world: &str, threads: usize) -> Result<Conductor, PeerError> {
@@ -91,7 +91,7 @@ impl Ring for OurRing {
 
 /// Chaconne's traffic of `cars` cars, two participants each, on one thread, at time zero: the same boxed parts as the
 /// minimal loop steps.
-pub(crate) fn traffic(cars: usize) -> Result<Option<Box<dyn Traffic>>, PeerError> {
+pub(crate) fn traffic(cars: usize) -> Result<Box<dyn Traffic>, PeerError> {
     let mut conductor = conductor("traffic", 1)?;
     for car in 0..cars {
         let ahead = car.checked_sub(1).map(|ahead| KeyExpr::of_actor(&format!("car-{ahead}"), "pose"));
@@ -100,7 +100,7 @@ pub(crate) fn traffic(cars: usize) -> Result<Option<Box<dyn Traffic>>, PeerError
             .child("physics", Motion { law: Point::new(car) });
         conductor.add(actor).map_err(PeerError::ours)?;
     }
-    Ok(Some(Box::new(OurTraffic { conductor, periods: 0 })))
+    Ok(Box::new(OurTraffic { conductor, periods: 0 }))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
