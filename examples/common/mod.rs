@@ -59,7 +59,10 @@ impl Failure {
 /// Reads the command line, runs an example and turns its end into an exit code.
 pub(crate) fn run<A: Parser>(example: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
     // A negative number is a wrong value, not an option of that name.
-    let command = A::command().mut_args(|argument| argument.allow_negative_numbers(true));
+    let command = A::command().mut_args(|argument| {
+        let is_valued = argument.get_action().takes_values();
+        if is_valued { argument.allow_negative_numbers(true) } else { argument }
+    });
     let ended = match command.try_get_matches().and_then(|matches| A::from_arg_matches(&matches)) {
         Ok(arguments) => example(arguments),
         Err(error) if error.use_stderr() => Err(Failure::Input(sentence(&error))),
