@@ -20,7 +20,7 @@ pub enum RegistrationError {
     },
     /// Two things would have one path.
     #[error(
-        "cannot add `{path}`, a part of `{actor}`: actor `{other}` already has that path; give one of them another name"
+        "cannot add `{actor}`: the path `{path}` is already taken by actor `{other}`; give one of them another name"
     )]
     Duplicate {
         /// The path that both want.

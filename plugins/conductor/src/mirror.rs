@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bevy_ecs::hierarchy::ChildOf;
 use bevy_ecs::lifecycle::{Insert, Remove};
@@ -88,14 +89,12 @@ impl<T: Send + Sync + 'static> Deref for Signal<T> {
 /// What happened to mirrors since the last advance.
 #[derive(Resource, Default)]
 pub(crate) struct MirrorChanges {
-    removed: Vec<(ActorPath, Entity)>,
+    removed: Vec<Entity>,
     moved: Vec<Entity>,
 }
 
-pub(crate) fn watch_removal(removed: On<Remove, Mirror>, paths: Query<&ActorPath>, mut changes: ResMut<MirrorChanges>) {
-    if let Ok(path) = paths.get(removed.entity) {
-        changes.removed.push((path.clone(), removed.entity));
-    }
+pub(crate) fn watch_removal(removed: On<Remove, Mirror>, mut changes: ResMut<MirrorChanges>) {
+    changes.removed.push(removed.entity);
 }
 
 pub(crate) fn watch_hierarchy(
@@ -122,6 +121,10 @@ pub(crate) fn watch_orphans(
 #[derive(Default)]
 pub(crate) struct Mirrors {
     entities: BTreeMap<ActorPath, Entity>,
+    /// What each entity mirrors, whatever has become of its components.
+    paths: BTreeMap<Entity, ActorPath>,
+    /// Entities that are mirrors no more, though they were not despawned.
+    leftover: Vec<Entity>,
     /// By leaf slot: the entity, and the steps that it shows.
     leaves: Vec<Option<(Entity, u64)>>,
     generation: u64,
@@ -141,10 +144,11 @@ impl Mirrors {
         conductor: &mut Conductor,
     ) -> Result<(), (Option<ActorPath>, String)> {
         let mut gone = BTreeSet::new();
-        for (path, entity) in changes.removed {
+        for entity in changes.removed {
             // Those that the mirrors despawn themselves are no longer in the table.
-            if self.entities.get(&path) == Some(&entity) {
+            if let Some(path) = self.paths.remove(&entity) {
                 self.entities.remove(&path);
+                self.leftover.push(entity);
                 gone.insert(path);
             }
         }
@@ -172,11 +176,7 @@ impl Mirrors {
             let _ = conductor.leave(path);
         }
         for entity in changes.moved {
-            let Ok(mirror) = world.get_entity(entity) else { continue };
-            let Some(path) = mirror.get::<ActorPath>() else { continue };
-            if self.entities.get(path) != Some(&entity) {
-                continue;
-            }
+            let (Ok(mirror), Some(path)) = (world.get_entity(entity), self.paths.get(&entity)) else { continue };
             let expected = path.parent().and_then(|parent| self.entities.get(&parent).copied());
             if mirror.get::<ChildOf>().map(ChildOf::parent) != expected {
                 let text = "was given another parent entity; the world's order cannot follow that: put an entity of your \
@@ -198,6 +198,9 @@ impl Mirrors {
         if mirroring == Mirroring::Off {
             conductor.unmirrored.clear();
             return;
+        }
+        for entity in self.leftover.drain(..) {
+            let _ = world.try_despawn(entity);
         }
         conductor.number();
         if self.generation != conductor.generation {
@@ -272,6 +275,7 @@ impl Mirrors {
         let gone: Vec<ActorPath> = self.entities.keys().filter(|path| !present.contains(*path)).cloned().collect();
         for path in gone {
             if let Some(entity) = self.entities.remove(&path) {
+                self.paths.remove(&entity);
                 let _ = world.try_despawn(entity);
             }
         }
@@ -289,6 +293,7 @@ impl Mirrors {
             None => world.spawn(mirror).id(),
         };
         self.entities.insert(path.clone(), entity);
+        self.paths.insert(entity, path.clone());
         entity
     }
 
@@ -356,7 +361,9 @@ impl<T: SignalValue> MirrorSpec for SignalSpec<T> {
                 continue;
             }
             row.newest = newest;
-            let Ok(value) = sample.payload.decode::<T>() else { continue };
+            // A type whose reading panics is one that does not read.
+            let read = catch_unwind(AssertUnwindSafe(|| sample.payload.decode::<T>()));
+            let Ok(Ok(value)) = read else { continue };
             let Ok(mut mirror) = world.get_entity_mut(row.entity) else { continue };
             let time = sample.time;
             match mirror.get_mut::<Signal<T>>() {

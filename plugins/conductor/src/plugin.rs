@@ -146,6 +146,8 @@ pub(crate) struct Driver {
     pause: Option<SimTime>,
     phase: Phase,
     wall: Duration,
+    /// Counts how often the conductor was given its turn.
+    turns: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,6 +224,7 @@ fn advance(world: &mut World) {
     let changes = std::mem::take(&mut *world.resource_mut::<MirrorChanges>());
     with_driver(world, |driver, world| {
         let Some(settings) = driver.settings.clone() else { return };
+        driver.turns += 1;
         if driver.phase != Phase::Running {
             return;
         }
@@ -309,8 +312,11 @@ impl Driver {
         match &self.conductor {
             Some(conductor) => RunReport { wall: self.wall, ..conductor.report() },
             None => {
-                let settings = self.settings.clone().unwrap_or_default();
-                let text = "ConductorPlugin is not part of this App; add it (or ChaconnePlugins)".to_string();
+                let text = match &self.settings {
+                    None => "ConductorPlugin is not part of this App; add it (or ChaconnePlugins)",
+                    Some(_) => "nothing ran the schedule Conduct; run the App's updates, or let the set Advance run",
+                };
+                let (settings, text) = (self.settings.clone().unwrap_or_default(), text.to_string());
                 let config = ConductorConfig { seed: settings.seed, ..ConductorConfig::default() };
                 let mut conductor = Conductor::nameless(config);
                 conductor.halt(None, HaltCause::Registration(vec![text]));
@@ -394,8 +400,13 @@ impl ConductorAppExt for App {
         driver_of(self.world_mut()).pause = Some(until);
         if driver_of(self.world_mut()).settings.is_some() {
             loop {
+                let turns = driver_of(self.world_mut()).turns;
                 self.update();
                 let driver = driver_of(self.world_mut());
+                if driver.turns == turns {
+                    tell("the run stands still: nothing ran the set ConductorSystems::Advance of the schedule Conduct");
+                    break;
+                }
                 let next = driver.conductor.as_ref().and_then(Conductor::next_instant);
                 if driver.phase != Phase::Running || next.is_none_or(|time| time >= until) {
                     break;

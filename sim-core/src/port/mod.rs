@@ -63,6 +63,8 @@ pub struct Port {
     outputs: SmallVec<[Output; 1]>,
     run: Arc<RunIdentity>,
     leaf: u32,
+    /// The output used last.
+    turn: u32,
     cold: Box<Cold>,
 }
 
@@ -271,6 +273,7 @@ impl Port {
             outputs: SmallVec::new(),
             run,
             leaf: u32::MAX,
+            turn: 0,
             cold: Box::new(cold),
         }
     }
@@ -509,10 +512,17 @@ impl Port {
             let key = output.key.as_str().as_bytes();
             key[output.signal as usize..] == *signal.as_bytes() || *key == *signal.as_bytes()
         };
-        let index = match outputs.iter().position(named) {
+        // A publisher of many keys uses them in turn, as a rule.
+        let next = (self.turn as usize + 1) % outputs.len().max(1);
+        let found = match outputs.get(next) {
+            Some(output) if named(output) => Some(next),
+            _ => outputs.iter().position(named),
+        };
+        let index = match found {
             Some(index) => index as u32,
             None => self.declare(signal, std::any::type_name::<T>())?,
         };
+        self.turn = index;
         let output = &mut self.outputs[index as usize];
         Ok((index, &output.key, &mut output.spares))
     }

@@ -1,7 +1,5 @@
 //! What cannot go well ends the run by a sentence, whatever the threads: no panic gets out, and nothing is dropped in silence.
 
-use std::collections::{HashMap, HashSet};
-
 use chaconne::sim_core::signal::SignalValue;
 use chaconne_tests::{acting, at};
 
@@ -127,6 +125,8 @@ fn more_threads_than_can_be_meant_are_refused() {
 #[test]
 #[allow(clippy::disallowed_types, reason = "what is refused is their order")]
 fn hash_ordered_collections_are_refused_however_few_they_hold() {
+    use std::collections::{HashMap, HashSet};
+
     fn refuses<T: SignalValue>(value: T, name: &str) {
         let sentence = halts(|app| {
             let value = value.clone();

@@ -80,7 +80,7 @@ fn every_error_of_registration_is_told_and_halts_before_the_first_instant() {
     let sentences: Vec<_> = halt.split("; ").collect();
     assert_eq!(
         sentences[..2],
-        ["cannot add `lead`, a part of `lead`: actor `lead` already has that path", "give one of them another name"]
+        ["cannot add `lead`: the path `lead` is already taken by actor `lead`", "give one of them another name"]
     );
     assert!(halt.contains("cannot add `nobody/camera`: there is no actor `nobody`"), "{halt}");
     assert!(halt.contains("cannot add `a`: its subscription is not valid: `a*`"), "{halt}");

@@ -47,7 +47,7 @@ fn a_duplicate_path_is_one_sentence_on_stderr_and_an_exit_code_without_panic_tex
     assert_eq!(ran.code, Some(1));
     assert_eq!(
         ran.stderr,
-        "the run halted: cannot add `ego/camera`, a part of `ego/camera`: actor `ego` already has that path; give one of \
+        "the run halted: cannot add `ego/camera`: the path `ego/camera` is already taken by actor `ego`; give one of \
          them another name\n"
     );
 }

@@ -25,7 +25,7 @@ fn refused(actor: Actor) -> String {
 fn a_path_in_use_is_refused_with_both_named() {
     assert_eq!(
         refused(Actor::of("ego", probe())),
-        "cannot add `ego`, a part of `ego`: actor `ego` already has that path; give one of them another name"
+        "cannot add `ego`: the path `ego` is already taken by actor `ego`; give one of them another name"
     );
     for (actor, path) in [
         (Actor::of("ego/controller", probe()), "ego/controller"),
@@ -35,7 +35,7 @@ fn a_path_in_use_is_refused_with_both_named() {
         assert_eq!(
             refused(actor),
             format!(
-                "cannot add `{path}`, a part of `{path}`: actor `ego` already has that path; give one of them another name"
+                "cannot add `{path}`: the path `{path}` is already taken by actor `ego`; give one of them another name"
             )
         );
     }
@@ -46,7 +46,7 @@ fn a_path_twice_within_one_actor_is_refused() {
     let twins = Actor::new("car").child("a", probe()).child("b", probe()).child("a", probe());
     assert_eq!(
         refused(twins),
-        "cannot add `car/a`, a part of `car`: actor `car` already has that path; give one of them another name"
+        "cannot add `car`: the path `car/a` is already taken by actor `car`; give one of them another name"
     );
     let group = Actor::new("car").child("a", probe()).child("a", Actor::group().child("b", probe()));
     assert!(refused(group).contains("`car/a`"));

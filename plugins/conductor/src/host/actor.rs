@@ -1,5 +1,6 @@
 //! One hosted actor: its leaves, and the delivery among them.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chaconne_sim_core::fingerprint::StateWriter;
@@ -14,8 +15,8 @@ use super::{HaltCause, LeafReply, LeafStep, ReplyPart, StepFailure, cause_of, pa
 #[derive(Default)]
 pub(crate) struct Scratch {
     state: StateWriter,
-    /// Items for later leaves of the actor being stepped: (position, item).
-    inside: Vec<(u32, Inbound)>,
+    /// Items for later leaves of the actor being stepped, by position.
+    inside: BTreeMap<u32, Vec<Inbound>>,
     inbox: Vec<Inbound>,
     /// The leaf being stepped, as an index among the request's leaves: who panicked, when somebody did.
     current: u32,
@@ -65,11 +66,13 @@ fn step_leaf(
         return Err(HaltCause::Error(format!("its actor has no leaf {}", leaf.position)));
     };
     let names = Names { table: due.outputs, siblings };
-    let inbox = if scratch.inside.is_empty() {
-        inbox
-    } else {
-        merge(inbox, leaf.position, &names, scratch);
-        &scratch.inbox
+    // What is for a leaf that is not due stays unread here: the conductor delivers it.
+    let inbox = match scratch.inside.remove(&leaf.position) {
+        None => inbox,
+        Some(inside) => {
+            merge(inbox, inside, &names, &mut scratch.inbox);
+            &scratch.inbox
+        }
     };
     if !due.keep_texts {
         part.frame.clear();
@@ -116,7 +119,7 @@ fn deliver_inside(now: SimTime, leaf: &LeafStep, port: &Port, published: &[Publi
                 seq,
                 content: Content::Signal(signal.payload.clone()),
             };
-            scratch.inside.push((link.position, item));
+            scratch.inside.entry(link.position).or_default().push(item);
         }
     }
 }
@@ -146,15 +149,10 @@ pub(crate) fn for_each_caught(
 }
 
 /// Adds to a leaf's inbox what earlier leaves of its actor published at this instant.
-fn merge(inbox: &[Inbound], position: u32, names: &Names<'_>, scratch: &mut Scratch) {
-    scratch.inbox.clear();
-    scratch.inbox.extend_from_slice(inbox);
-    let from = scratch.inbox.len();
-    for (receiver, item) in &scratch.inside {
-        if *receiver == position {
-            scratch.inbox.push(item.clone());
-        }
-    }
+fn merge(inbox: &[Inbound], mut inside: Vec<Inbound>, names: &Names<'_>, merged: &mut Vec<Inbound>) {
     // All that came by the conductor is older than this instant.
-    names.sort(&mut scratch.inbox[from..]);
+    names.sort(&mut inside);
+    merged.clear();
+    merged.extend_from_slice(inbox);
+    merged.append(&mut inside);
 }

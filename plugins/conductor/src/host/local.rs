@@ -22,6 +22,8 @@ const BATCH_TOGETHER: usize = 4096;
 /// array that tells where the participant is.
 const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 12;
+/// Stack of a worker, in bytes: as much as main threads have, so that a deep step fares alike on any thread.
+const WORKER_STACK: usize = 8 << 20;
 /// How much of a participant is asked for.
 const PARTICIPANT_BYTES: usize = 192;
 
@@ -38,8 +40,10 @@ pub(crate) struct LocalHost {
 
 impl LocalHost {
     pub(crate) fn new(run: Arc<RunIdentity>, threads: usize) -> Self {
-        let workers = (threads > 1)
-            .then(|| TaskPoolBuilder::new().num_threads(threads - 1).thread_name("conductor".to_string()).build());
+        let workers = (threads > 1).then(|| {
+            let pool = TaskPoolBuilder::new().num_threads(threads - 1).stack_size(WORKER_STACK);
+            pool.thread_name("conductor".to_string()).build()
+        });
         Self {
             run,
             leaves: Vec::new(),
