@@ -81,6 +81,7 @@
 //! | [`signal`] | [`Subscription`], [`Payload`]: what participants exchange |
 //! | [`participant`], [`context`], [`error`] | the contract: [`Participant`], [`StepCtx`], [`StepResult`] |
 //! | [`port`] | for those who write hosts: how a participant is stepped, wherever it is |
+//! | [`prefetch`] | for those who write hosts: asking ahead for memory |
 //!
 //! Feature `bevy` makes [`ActorPath`] and [`AgentId`] Bevy components. It is off by default and changes nothing else.
 

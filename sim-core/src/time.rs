@@ -228,7 +228,8 @@ macro_rules! nanosecond_type {
                 self.0
             }
 
-            /// In seconds, rounded to the nearest `f64`: for physics and plots, never to be turned back into a time.
+            /// In seconds, as an `f64`: for physics and plots, never to be turned back into a time. Beyond 2^53 ns (104
+            /// days) the nanoseconds are rounded first.
             #[inline]
             pub fn as_secs_f64(self) -> f64 {
                 self.0 as f64 / 1e9

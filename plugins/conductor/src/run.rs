@@ -1,4 +1,4 @@
-//! The report of a run, and running without a window.
+//! The report of a run.
 
 use std::fmt;
 use std::time::Duration;
