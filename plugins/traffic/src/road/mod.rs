@@ -85,6 +85,9 @@ struct Lane {
     left: f64,
 }
 
+/// A shorter road has no place for a car, and a closed one of no length has no places at all.
+const LEAST_LENGTH_M: f64 = 1.0;
+
 /// No road is described in more bytes than this.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -319,6 +322,11 @@ fn build(file: &RoadFile) -> Result<Road, (String, String)> {
             station += part;
             pieces.push(piece);
         }
+    }
+    if station < LEAST_LENGTH_M {
+        let problem =
+            format!("they make a road of {station} m, and a road has at least {LEAST_LENGTH_M} m; add to them");
+        return Err(("segments".to_string(), problem));
     }
     if file.closed {
         check_closure(start, end)?;

@@ -355,6 +355,11 @@ fn a_road_that_cannot_be_laid_is_refused_with_the_segment() {
     let open = road(true, &LANES, &[(10.0, 0.0)]).unwrap_err().to_string();
     assert!(open.starts_with("road file `test.json`, `closed`: the segments end at x_m 18.66"), "{open}");
     assert!(open.ends_with("change the segments or set `closed` to false"), "{open}");
+    let lane =
+        r#"{"name":"r","closed":true,"start":{"x_m":0,"y_m":0,"heading_deg":0},"lanes":[{"width_m":3}],"segments":["#;
+    let point = format!("{lane}{{\"arc\":{{\"radius_m\":10,\"turn_deg\":5e-324}}}}]}}");
+    let point = Road::from_json(&point, "test.json").unwrap_err().to_string();
+    assert!(point.starts_with("road file `test.json`, `segments`: they make a road of 0 m"), "{point}");
     let missing = Road::from_file("no/such/road.json").unwrap_err().to_string();
     assert!(missing.starts_with("road file `no/such/road.json` cannot be read ("), "{missing}");
     // A folder, and what never ends, are no plain files.
