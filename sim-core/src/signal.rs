@@ -233,6 +233,14 @@ struct SparesInUse {
 }
 
 impl Spares {
+    /// Asks for the memory that says where the spare values are.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        if let Some(spares) = &self.0 {
+            prefetch(&**spares, 64);
+        }
+    }
+
     fn carry<T: SignalValue>(&mut self, value: &T) -> Arc<dyn TypedValue> {
         let SparesInUse { values, oldest } = &mut **self.0.get_or_insert_default();
         let at = *oldest;

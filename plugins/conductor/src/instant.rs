@@ -19,6 +19,9 @@ use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest, one_li
 use crate::monitor::{Instant, Membership};
 use crate::routing::Sample;
 
+/// How many leaves ahead of the one being folded the routes of its outputs are asked for; slots follow each other mostly.
+const AHEAD: usize = 6;
+
 impl Conductor {
     /// Steps the next instant, if anybody is due.
     ///
@@ -200,8 +203,11 @@ impl Conductor {
             self.declare(part, &reply.request.leaves);
             let ReplyPart { leaves, published, .. } = part;
             let mut published = published.iter_mut();
-            for (step, request) in leaves.iter().zip(requests.by_ref()) {
+            for (at, (step, request)) in leaves.iter().zip(requests.by_ref()).enumerate() {
                 let leaf = request.leaf;
+                if leaves.get(at + AHEAD).is_some_and(|ahead| ahead.published > 0) {
+                    self.routing.prefetch(leaf as usize + AHEAD);
+                }
                 let row = &mut self.registry.rows[leaf as usize];
                 row.next_due = step.next_due;
                 row.last_step = now;

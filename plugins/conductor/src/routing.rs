@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chaconne_sim_core::key::{Key, KeyExpr};
 use chaconne_sim_core::port::{OutputId, Reach};
+use chaconne_sim_core::prefetch::prefetch;
 use chaconne_sim_core::signal::{Delivery, Payload};
 use chaconne_sim_core::time::SimTime;
 use smallvec::SmallVec;
@@ -156,6 +157,14 @@ impl Routing {
             }
         }
         outputs
+    }
+
+    /// Asks for the memory of the outputs of a slot.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: usize) {
+        if let Some(outputs) = self.outputs.get(slot) {
+            prefetch(outputs, 192);
+        }
     }
 
     /// An output of a leaf.

@@ -19,6 +19,7 @@ use crate::fingerprint::{Fingerprint, Frame, StateWriter};
 use crate::key::{Key, KeyError, KeyExpr};
 use crate::participant::Participant;
 use crate::path::ActorPath;
+use crate::prefetch::prefetch;
 use crate::signal::{Delivery, Payload, SignalValue, Spares, Subscription};
 use crate::time::SimTime;
 
@@ -65,6 +66,8 @@ pub struct Port {
     leaf: u32,
     /// The output used last.
     turn: u32,
+    /// Whether the last step published something: the next one is expected to, then.
+    publishes: bool,
     cold: Box<Cold>,
 }
 
@@ -73,6 +76,9 @@ pub const STEPPED_BYTES: usize = std::mem::offset_of!(Hosted, port) + std::mem::
 
 // Three lines of the cache.
 const _: () = assert!(STEPPED_BYTES <= 192);
+
+/// How much of what lies behind a pointer is asked for ahead.
+const PARTICIPANT_BYTES: usize = 192;
 
 /// What a step rarely needs.
 struct Cold {
@@ -194,6 +200,22 @@ impl Hosted {
         Self { port, participant: Box::new(Vacant) }
     }
 
+    /// Asks ahead for the memory behind this place in a host's array that a step is likely to touch. The place itself should
+    /// have been asked for before.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&*self.participant, PARTICIPANT_BYTES);
+        let port = &self.port;
+        if port.held.spilled() {
+            prefetch(port.held.as_slice(), PARTICIPANT_BYTES);
+            prefetch(port.latest.as_slice(), PARTICIPANT_BYTES);
+        }
+        if let Some(output) = port.outputs.first().filter(|_| port.publishes) {
+            prefetch(output.key.as_str(), PARTICIPANT_BYTES);
+            output.spares.prefetch();
+        }
+    }
+
     /// Steps the participant once. The contribution's bytes and the signals are appended to `output`.
     ///
     /// # Errors
@@ -215,6 +237,7 @@ impl Hosted {
             return Err(failure.into());
         }
         let next_due = returned?;
+        port.publishes = published.len() > before;
         frame.patch_u64(due_at, next_due.as_nanos() as u64);
         frame.patch_u64(count_at, (published.len() - before) as u64);
         participant.write_state(state);
@@ -274,6 +297,7 @@ impl Port {
             run,
             leaf: u32::MAX,
             turn: 0,
+            publishes: false,
             cold: Box::new(cold),
         }
     }

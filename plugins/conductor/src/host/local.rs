@@ -24,8 +24,6 @@ const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 12;
 /// Stack of a worker, in bytes: as much as main threads have, so that a deep step fares alike on any thread.
 const WORKER_STACK: usize = 8 << 20;
-/// How much of a participant is asked for.
-const PARTICIPANT_BYTES: usize = 192;
 
 /// Steps actors in this process. `threads` threads work at an instant: the caller and `threads` − 1 workers.
 pub(crate) struct LocalHost {
@@ -162,7 +160,7 @@ fn step_run(
                 prefetch(hosted, STEPPED_BYTES);
             }
             if let Some(hosted) = place(AHEAD) {
-                prefetch(&*hosted.participant, PARTICIPANT_BYTES);
+                hosted.prefetch();
             }
         }
         let slot = step.slot as usize - first_slot;
