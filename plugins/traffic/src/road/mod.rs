@@ -85,8 +85,8 @@ struct Lane {
     left: f64,
 }
 
-/// A shorter road has no place for a car, and a closed one of no length has no places at all.
-const LEAST_LENGTH_M: f64 = 1.0;
+/// A road of no length has no places.
+const LEAST_LENGTH_M: f64 = 0.01;
 
 /// No road is described in more bytes than this.
 const MOST_BYTES: u64 = 64 << 20;
