@@ -35,9 +35,12 @@
 //! | time, paths, keys, canonical JSON, fingerprints, random streams, math, grids | [`sim_core`] |
 //! | the participant contract | [`sim_core::participant`], [`sim_core::context`] |
 //! | actors, hosts, monitors, mirrors, populations, running | [`conductor`] |
+//! | logs: record, verify, play back, read (feature `record`) | `record` |
 //! | roads, control laws, vehicles (feature `traffic`) | `traffic` |
 
 pub use chaconne_conductor as conductor;
+#[cfg(feature = "record")]
+pub use chaconne_record as record;
 pub use chaconne_sim_core as sim_core;
 #[cfg(feature = "traffic")]
 pub use chaconne_traffic as traffic;
@@ -51,6 +54,8 @@ pub mod prelude {
         PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, RunEnded, RunReport, RunStatus,
         Signal, StepCounters, Tick,
     };
+    #[cfg(feature = "record")]
+    pub use chaconne_record::{ProvenanceAppExt, RecordPlugin, VerifyPlugin};
     pub use chaconne_sim_core::{
         ActorPath, AgentId, DetRng, Fingerprint, Key, KeyExpr, Latest, Participant, SimDuration, SimTime, StateWriter,
         StepCtx, StepError, StepResult, Subscription,

@@ -207,6 +207,30 @@ impl<'a> StepCtx<'a> {
         Ok(())
     }
 
+    /// Publishes content that comes from elsewhere as it stands: a log that is played back, a helper process. Its text has
+    /// to be canonical; otherwise as [`publish`](Self::publish).
+    ///
+    /// # Errors
+    /// A malformed or foreign key; the run then halts.
+    pub fn publish_payload(&mut self, signal: &str, payload: &Payload) -> Result<(), PublishError> {
+        let (output, key, _) = match self.port.output::<Payload>(signal) {
+            Ok(output) => output,
+            Err(error) => {
+                self.failure.get_or_insert_with(|| error.clone());
+                return Err(error);
+            }
+        };
+        self.frame.str(key.as_str());
+        self.frame.u64(self.seq);
+        let text = payload.to_text();
+        self.frame.bytes(&text);
+        let end = self.frame.len();
+        let text = end - text.len()..end;
+        self.published.push(Published { output, text, payload: payload.clone() });
+        self.seq += 1;
+        Ok(())
+    }
+
     /// The next due time `duration` from now; for periods, `ctx.after(period)`.
     ///
     /// # Errors

@@ -130,7 +130,9 @@ impl Fingerprint {
         &self.0
     }
 
-    fn hex(&self) -> [u8; 32] {
+    /// The 32 lower-case hexadecimal digits, as bytes.
+    #[inline]
+    pub fn to_hex(&self) -> [u8; 32] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut hex = [0; 32];
         for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
@@ -144,7 +146,7 @@ impl Fingerprint {
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Hexadecimal digits are UTF-8, so that the default is never taken.
-        f.pad(std::str::from_utf8(&self.hex()).unwrap_or_default())
+        f.pad(std::str::from_utf8(&self.to_hex()).unwrap_or_default())
     }
 }
 
@@ -180,7 +182,7 @@ impl FromStr for Fingerprint {
 
 impl Serialize for Fingerprint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(std::str::from_utf8(&self.hex()).unwrap_or_default())
+        serializer.serialize_str(std::str::from_utf8(&self.to_hex()).unwrap_or_default())
     }
 }
 

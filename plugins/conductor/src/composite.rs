@@ -27,6 +27,7 @@ pub struct Actor {
     path: String,
     node: Node,
     first_due: SimTime,
+    leaves_at: Option<SimTime>,
     heavy: bool,
     /// A child given to an actor that is one participant: an error when the actor is added.
     stray: Option<String>,
@@ -72,7 +73,7 @@ impl Actor {
 
     /// An actor that is one participant (or one group).
     pub fn of(path: impl Into<String>, node: impl Into<Node>) -> Self {
-        Self { path: path.into(), node: node.into(), first_due: SimTime::ZERO, heavy: false, stray: None }
+        Self { path: path.into(), node: node.into(), first_due: SimTime::ZERO, leaves_at: None, heavy: false, stray: None }
     }
 
     /// Children that stand under one name inside an actor.
@@ -92,6 +93,13 @@ impl Actor {
     /// The first instant at which its participants are due; zero unless set.
     pub fn first_due(mut self, time: SimTime) -> Self {
         self.first_due = time;
+        self
+    }
+
+    /// The first instant at which it is not stepped any more: it then leaves with all under its path. Stays for the whole
+    /// run unless set.
+    pub fn leaves_at(mut self, time: SimTime) -> Self {
+        self.leaves_at = Some(time);
         self
     }
 
@@ -119,6 +127,7 @@ impl Actor {
             groups: Vec::new(),
             leaves: Vec::new(),
             first_due: self.first_due,
+            leaves_at: self.leaves_at,
             heavy: self.heavy,
         };
         flat.check_depth(&path)?;
@@ -140,6 +149,7 @@ pub(crate) struct FlatActor {
     pub(crate) groups: Vec<ActorPath>,
     pub(crate) leaves: Vec<(ActorPath, Box<dyn Participant>)>,
     pub(crate) first_due: SimTime,
+    pub(crate) leaves_at: Option<SimTime>,
     pub(crate) heavy: bool,
 }
 

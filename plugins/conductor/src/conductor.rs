@@ -17,8 +17,10 @@
 //! assert_eq!((conductor.ticks(), conductor.now()), (10, Some(SimTime::from_secs(9))));
 //! ```
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
 use chaconne_sim_core::key::Key;
@@ -31,7 +33,7 @@ use crate::composite::Actor;
 use crate::delivery::Inboxes;
 use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
 use crate::host::{Host, LocalHost, StepReply, StepRequest, panic_text};
-use crate::monitor::{Membership, Monitor};
+use crate::monitor::{Membership, Monitor, RunStart, failure_of};
 use crate::registry::{Joining, Registry};
 use crate::routing::{Routing, Sample};
 use crate::run::RunReport;
@@ -68,8 +70,14 @@ pub struct Conductor {
     pub(crate) inboxes: Inboxes,
     pub(crate) host: Box<dyn Host>,
     pub(crate) monitors: Vec<Box<dyn Monitor>>,
+    /// How many of the monitors have been told that the run starts.
+    started: usize,
+    threads: usize,
+    end_failures: Vec<String>,
     /// Actors to be removed before the next instant.
     pub(crate) leaving: Vec<ActorPath>,
+    /// Actors to be removed before the first instant that is not before a time.
+    pub(crate) leaving_at: BTreeMap<SimTime, Vec<ActorPath>>,
     /// Joins and leaves since the last instant's hash.
     pub(crate) membership: Vec<Membership>,
     /// Counts changes of membership, for mirrors.
@@ -127,7 +135,11 @@ impl Conductor {
             inboxes: Inboxes::new(),
             host,
             monitors: Vec::new(),
+            started: 0,
+            threads,
+            end_failures: Vec::new(),
             leaving: Vec::new(),
+            leaving_at: BTreeMap::new(),
             membership: Vec::new(),
             generation: 0,
             unmirrored: Vec::new(),
@@ -191,6 +203,9 @@ impl Conductor {
         let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
         self.host.add(hosted.collect());
         self.generation += 1;
+        if let Some(time) = flat.leaves_at {
+            self.leaving_at.entry(time).or_default().push(flat.path);
+        }
         Ok(())
     }
 
@@ -314,14 +329,43 @@ impl Conductor {
             signals: self.signals,
             participants: self.participants(),
             world_hash: self.world_hash,
-            wall: std::time::Duration::ZERO,
+            end_failures: self.end_failures.clone(),
+            wall: Duration::ZERO,
         }
     }
 
-    /// Tells the monitors that the run is over. For those who drive a conductor themselves: nothing else marks the end.
-    pub fn end(&mut self, report: &RunReport) {
-        for monitor in &mut self.monitors {
-            monitor.ended(report);
+    /// Tells monitors that have not seen an instant yet what they are going to see.
+    ///
+    /// # Errors
+    /// The halt, when one of them fails; all are told.
+    pub(crate) fn start_monitors(&mut self) -> Result<(), Halt> {
+        if self.started == self.monitors.len() {
+            return Ok(());
         }
+        let run = RunStart {
+            world: self.run.world.clone(),
+            seed: self.run.seed,
+            typed: self.run.typed,
+            threads: self.threads,
+            ticks: self.ticks,
+        };
+        let from = std::mem::replace(&mut self.started, self.monitors.len());
+        let failures = self.monitors[from..].iter_mut().filter_map(|monitor| failure_of(|| monitor.started(&run)));
+        let mut failures: Vec<String> = failures.collect();
+        if failures.is_empty() {
+            return Ok(());
+        }
+        Err(self.halt(None, HaltCause::Monitor(failures.swap_remove(0))))
+    }
+
+    /// Tells the monitors that the run is over, and returns its report, in which `wall` is the time spent in stepping. For
+    /// those who drive a conductor themselves: nothing else marks the end.
+    pub fn end(&mut self, wall: Duration) -> RunReport {
+        // A run that halted before its first instant ends with a log too.
+        let _ = self.start_monitors();
+        let report = RunReport { wall, ..self.report() };
+        let failures = self.monitors.iter_mut().filter_map(|monitor| failure_of(|| monitor.ended(&report)));
+        self.end_failures.extend(failures);
+        RunReport { end_failures: self.end_failures.clone(), ..report }
     }
 }

@@ -5,8 +5,6 @@
 //! the instant. Batches keep the buffers small enough for the caches. The fold is one loop over the replies in the world's
 //! order, so nothing depends on who was ready first.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use chaconne_sim_core::fingerprint::{self, MembershipKind};
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published, Reach};
@@ -15,8 +13,8 @@ use chaconne_sim_core::time::SimTime;
 use crate::agenda::Taken;
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause};
-use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest, one_line, panic_text};
-use crate::monitor::{Instant, Membership};
+use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
+use crate::monitor::{Instant, Membership, failure_of};
 use crate::routing::Sample;
 
 /// How many leaves ahead of the one being folded the routes of its outputs are asked for; slots follow each other mostly.
@@ -32,6 +30,7 @@ impl Conductor {
         if let Some(halt) = &self.halt {
             return Err(halt.clone());
         }
+        self.start_monitors()?;
         self.number();
         let mut due = std::mem::take(&mut self.due);
         let result = match self.agenda.take_next(&mut due) {
@@ -112,6 +111,9 @@ impl Conductor {
     /// anybody left.
     fn apply_leaves(&mut self, now: SimTime) -> bool {
         let before = self.generation;
+        while let Some(entry) = self.leaving_at.first_entry().filter(|entry| *entry.key() <= now) {
+            self.leaving.append(&mut entry.remove());
+        }
         for path in std::mem::take(&mut self.leaving) {
             // Two requests for one actor are one leave; so is one for an actor whose parent left with it.
             let Ok(slot) = self.registry.leaving(&path) else { continue };
@@ -298,13 +300,9 @@ impl Conductor {
                 routing: &self.routing,
             };
             for monitor in &mut self.monitors {
-                let seen = catch_unwind(AssertUnwindSafe(|| monitor.instant(&instant)));
-                let failure = match seen {
-                    Ok(Ok(())) => continue,
-                    Ok(Err(error)) => one_line(&error.to_string()),
-                    Err(panic) => format!("a monitor panicked: {}", panic_text(&*panic)),
-                };
-                failed.get_or_insert(failure);
+                if let Some(failure) = failure_of(|| monitor.instant(&instant)) {
+                    failed.get_or_insert(failure);
+                }
             }
             for reply in std::mem::take(&mut self.replies) {
                 self.take_back(reply);

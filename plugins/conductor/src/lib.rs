@@ -225,7 +225,7 @@
 //! | what a run did | [`RunReport`], [`RunStatus`], [`RunEnded`] |
 //! | entities that follow actors | [`Mirror`], [`Mirroring`], [`Signal`], [`NextDue`], [`StepCounters`] |
 //! | agents in a `World` of their own | [`Population`], [`PopulationSignals`], [`PopulationRun`] |
-//! | looking on without taking part | [`Monitor`], module [`monitor`] |
+//! | looking on without taking part | [`Monitor`], [`RunStart`], module [`monitor`] |
 //! | having actors stepped elsewhere | module [`host`] |
 //! | what can go wrong | [`RegistrationError`], [`LeaveError`], [`Halt`], [`HaltCause`] |
 
@@ -248,7 +248,7 @@ pub use composite::{Actor, Group, Node};
 pub use conductor::{Conductor, ConductorConfig};
 pub use error::{Halt, HaltCause, LeaveError, RegistrationError};
 pub use mirror::{Mirror, MirrorKind, Mirroring, NextDue, Signal, StepCounters};
-pub use monitor::Monitor;
+pub use monitor::{Monitor, MonitorError, RunStart};
 pub use plugin::{Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, RunEnded, RunStatus};
 pub use population::{Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, Tick};
 pub use run::RunReport;

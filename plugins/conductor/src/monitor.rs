@@ -3,26 +3,68 @@
 //! A recorder, a verifier or a live view is a monitor. It is not part of the world: it has no path, no order, and no
 //! influence on the fingerprint. An observer that takes part in the simulation is an ordinary participant.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use chaconne_sim_core::fingerprint::{Fingerprint, MembershipKind};
 use chaconne_sim_core::key::Key;
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
-use crate::host::{LeafReply, StepReply};
+use crate::host::{LeafReply, StepReply, one_line, panic_text};
 use crate::registry::Registry;
 use crate::routing::Routing;
 use crate::run::RunReport;
 
+/// What a monitor fails with; its text becomes the report's.
+pub type MonitorError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a run is, for a monitor that is about to see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunStart {
+    /// The world's name.
+    pub world: String,
+    /// The seed.
+    pub seed: u64,
+    /// Whether values are handed over as they are; changes no result.
+    pub typed: bool,
+    /// Threads that work at an instant; changes no result.
+    pub threads: usize,
+    /// Number of instants so far: zero for a monitor that was added before the first.
+    pub ticks: u64,
+}
+
 /// Looks on.
 pub trait Monitor: Send {
+    /// Called once, before the first instant that the monitor sees, or before [`ended`](Self::ended) when there is none.
+    ///
+    /// # Errors
+    /// An error halts the run before that instant.
+    fn started(&mut self, _run: &RunStart) -> Result<(), MonitorError> {
+        Ok(())
+    }
+
     /// Called at the barrier of every instant, after the world hash has taken it in.
     ///
     /// # Errors
     /// An error halts the run; its text becomes the report's.
-    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError>;
 
     /// Called once, when the run has ended or halted.
-    fn ended(&mut self, _report: &RunReport) {}
+    ///
+    /// # Errors
+    /// The run is over and counts as failed: the text stands in [`RunReport::end_failures`].
+    fn ended(&mut self, _report: &RunReport) -> Result<(), MonitorError> {
+        Ok(())
+    }
+}
+
+/// Calls a monitor; the text in one line when it fails or panics.
+pub(crate) fn failure_of(call: impl FnOnce() -> Result<(), MonitorError>) -> Option<String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(one_line(&error.to_string())),
+        Err(panic) => Some(format!("a monitor panicked: {}", panic_text(&*panic))),
+    }
 }
 
 /// A join or a leave, as the tick hash takes it in.
@@ -87,11 +129,12 @@ impl<'a> Instant<'a> {
     pub fn steps(&self) -> impl Iterator<Item = Step<'a>> + use<'a> {
         let (registry, routing) = (self.registry, self.routing);
         self.replies.iter().flat_map(move |reply| {
-            let mut requests = reply.request.leaves.iter();
+            let mut rest = reply.request.leaves.as_slice();
             reply.parts.iter().flat_map(move |part| {
                 let mut signals = 0;
                 // The request's leaves and the replies of all parts run side by side.
-                let requests: Vec<_> = requests.by_ref().take(part.leaves.len()).collect();
+                let requests;
+                (requests, rest) = rest.split_at(part.leaves.len());
                 part.leaves.iter().zip(requests).map(move |(leaf, request): (&LeafReply, _)| {
                     let from = signals;
                     signals += leaf.published as usize;

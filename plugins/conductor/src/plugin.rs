@@ -283,16 +283,19 @@ fn end(world: &mut World) {
             return None;
         }
         driver.phase = Phase::Ended;
-        let report = driver.report();
-        if let Some(conductor) = &mut driver.conductor {
-            conductor.end(&report);
-        }
+        let report = match &mut driver.conductor {
+            Some(conductor) => conductor.end(driver.wall),
+            None => driver.report(),
+        };
         let exit = driver.settings.as_ref().is_some_and(|settings| settings.exit_at_end);
         Some((report, exit))
     });
     let Some((report, exit)) = ended else { return };
     if let Some(halt) = &report.halt {
         tell(&format!("the run halted: {halt}"));
+    }
+    for failure in &report.end_failures {
+        tell(&format!("the run failed at its end: {failure}"));
     }
     let complete = report.is_complete();
     world.trigger(RunEnded { report });

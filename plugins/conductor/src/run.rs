@@ -30,14 +30,17 @@ pub struct RunReport {
     pub participants: usize,
     /// The fingerprint of the run: of every step, signal, join and leave in it.
     pub world_hash: Fingerprint,
+    /// What monitors could not bring to its end once the run was over: a log that could not be closed, a verification
+    /// that still expected something.
+    pub end_failures: Vec<String>,
     /// Wall time spent in stepping.
     pub wall: Duration,
 }
 
 impl RunReport {
-    /// Whether the run reached its end.
+    /// Whether the run reached its end, and every monitor brought its work to an end too.
     pub fn is_complete(&self) -> bool {
-        self.halt.is_none()
+        self.halt.is_none() && self.end_failures.is_empty()
     }
 
     /// Simulated seconds per wall second.
@@ -55,9 +58,9 @@ impl fmt::Display for RunReport {
             "{} instants to {now} s, {} steps, {} signals, world hash {}",
             self.ticks, self.steps, self.signals, self.world_hash
         )?;
-        match &self.halt {
-            Some(halt) => write!(f, "; halted: {halt}"),
-            None => Ok(()),
+        if let Some(halt) = &self.halt {
+            write!(f, "; halted: {halt}")?;
         }
+        self.end_failures.iter().try_for_each(|failure| write!(f, "; at its end: {failure}"))
     }
 }

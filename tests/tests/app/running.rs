@@ -233,12 +233,13 @@ fn monitors_are_told_the_end_once() {
         fn instant(
             &mut self,
             _: &chaconne::conductor::monitor::Instant<'_>,
-        ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        ) -> Result<(), chaconne::conductor::monitor::MonitorError> {
             Ok(())
         }
 
-        fn ended(&mut self, report: &RunReport) {
+        fn ended(&mut self, report: &RunReport) -> Result<(), chaconne::conductor::monitor::MonitorError> {
             self.0.push(report.ticks);
+            Ok(())
         }
     }
     let seen = Seen::new();

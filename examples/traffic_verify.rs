@@ -1,0 +1,2 @@
+//! A log.
+fn main() {}

@@ -1,0 +1,355 @@
+//! Checking a log from itself alone: its order, and every hash computed again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
+use chaconne_sim_core::time::SimTime;
+
+use crate::error::LogError;
+use crate::instant::{Fault, InstantRecord};
+use crate::line::{End, Gap, Header, Last};
+use crate::reader::{Block, LogReader};
+
+/// What a check found, when it found nothing wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckReport {
+    /// The header.
+    pub header: Header,
+    /// The last line.
+    pub last: Last,
+    /// Number of instants that are in the log.
+    pub ticks: u64,
+    /// Number of steps that are in the log.
+    pub steps: u64,
+    /// Number of signals that are in the log.
+    pub signals: u64,
+    /// Runs of instants that are missing. Empty, unless the log was recovered from damage.
+    pub gaps: Vec<Gap>,
+    /// The first instant and the last.
+    pub span: Option<(SimTime, SimTime)>,
+    /// Number of lines.
+    pub lines: u64,
+}
+
+/// Checks a log: the order of its lines, who steps when, sequence numbers and counts, and every contribution, tick hash and
+/// world hash computed again. `progress` is told the share that has been read, where that is known.
+///
+/// # Errors
+/// The first thing that is wrong, with its line; also that the log was cut off.
+pub fn check(file: impl AsRef<Path>, mut progress: impl FnMut(f64)) -> Result<CheckReport, LogError> {
+    let mut log = LogReader::open(file)?;
+    let mut checker = Checker::new(log.header());
+    let mut instant = InstantRecord::default();
+    loop {
+        let place = |fault: Fault, log: &LogReader| log.fault(fault.0, fault.1);
+        match log.next_block(&mut instant)? {
+            Block::Instant => checker.instant(&instant).map_err(|fault| place(fault, &log))?,
+            Block::Gap { gap, line } => checker.gap(gap).map_err(|what| place((line, what), &log))?,
+            Block::Last { last, line } => {
+                checker.last(&last).map_err(|what| place((line, what), &log))?;
+                let Checker { ticks, steps, signals, gaps, span, .. } = checker;
+                let (header, lines) = (log.header().clone(), log.line_number());
+                return Ok(CheckReport { header, last, ticks, steps, signals, gaps, span, lines });
+            }
+        }
+        if let Some(share) = log.progress() {
+            progress(share);
+        }
+    }
+}
+
+/// Checks a log instant by instant.
+pub(crate) struct Checker {
+    participants: Participants,
+    /// The world's hash so far; not known after a gap.
+    world_hash: Option<Fingerprint>,
+    pub(crate) next_tick: u64,
+    now: Option<SimTime>,
+    pub(crate) ticks: u64,
+    pub(crate) steps: u64,
+    pub(crate) signals: u64,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) span: Option<(SimTime, SimTime)>,
+    tick_frame: Frame,
+    step_frame: Frame,
+}
+
+/// Who is in the world, as far as the log has said.
+#[derive(Default)]
+struct Participants {
+    index: BTreeMap<Box<str>, usize>,
+    rows: Vec<Row>,
+    /// How many are due at each time.
+    due: BTreeMap<SimTime, usize>,
+    /// The row after the one that stepped last: who steps next, as a rule.
+    likely: usize,
+    /// Not everybody is known, because instants are missing.
+    partial: bool,
+}
+
+struct Row {
+    path: Box<str>,
+    /// `None` for one that has left.
+    next_due: Option<SimTime>,
+    /// Sequence number of its next signal; not known for one that was not seen joining.
+    seq: Option<u64>,
+    /// Who stepped after it last time.
+    successor: usize,
+}
+
+impl Participants {
+    fn find(&mut self, path: &str) -> Option<usize> {
+        if self.rows.get(self.likely).is_some_and(|row| *row.path == *path) {
+            return Some(self.likely);
+        }
+        self.index.get(path).copied()
+    }
+
+    fn add(&mut self, path: &str, next_due: Option<SimTime>, seq: Option<u64>) -> usize {
+        let at = self.rows.len();
+        self.index.insert(path.into(), at);
+        self.rows.push(Row { path: path.into(), next_due: None, seq, successor: at + 1 });
+        self.set_due(at, next_due);
+        at
+    }
+
+    fn set_due(&mut self, at: usize, next_due: Option<SimTime>) {
+        let before = std::mem::replace(&mut self.rows[at].next_due, next_due);
+        if before == next_due {
+            return;
+        }
+        if let Some(time) = before
+            && let Some(count) = self.due.get_mut(&time)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.due.remove(&time);
+            }
+        }
+        if let Some(time) = next_due.filter(|time| *time != SimTime::MAX) {
+            *self.due.entry(time).or_default() += 1;
+        }
+    }
+
+    fn join(&mut self, path: &str, time: SimTime) -> Result<(), String> {
+        match self.find(path) {
+            Some(at) if self.rows[at].next_due.is_some() => {
+                return Err(format!("join: `{path}` joins, and is in the world already"));
+            }
+            // Sequence numbers of a path never restart.
+            Some(at) => self.set_due(at, Some(time)),
+            None => {
+                let seq = (!self.partial).then_some(0);
+                self.add(path, Some(time), seq);
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, path: &str) -> Result<(), String> {
+        match self.find(path) {
+            Some(at) if self.rows[at].next_due.is_some() => self.set_due(at, None),
+            _ if self.partial => {}
+            _ => return Err(format!("leave: `{path}` leaves, and is not in the world")),
+        }
+        Ok(())
+    }
+
+    /// Takes a step in: it has to be due now.
+    fn step(&mut self, path: &str, now: SimTime, next_due: SimTime) -> Result<usize, String> {
+        let at = match self.find(path) {
+            Some(at) => at,
+            None if self.partial => self.add(path, Some(now), None),
+            None => return Err(format!("steps: `{path}` steps at {now} s, and has not joined")),
+        };
+        match self.rows[at].next_due {
+            Some(due) if due == now => {}
+            Some(due) if due == SimTime::MAX => {
+                return Err(format!("steps: `{path}` steps at {now} s, and was never to be due again"));
+            }
+            Some(due) => return Err(format!("steps: `{path}` steps at {now} s, and was due next at {due} s")),
+            None if self.partial => {}
+            None => return Err(format!("steps: `{path}` steps at {now} s, and has left the world")),
+        }
+        if next_due <= now {
+            return Err(format!("next due: `{path}` steps at {now} s and is due next at {next_due} s, not later"));
+        }
+        self.set_due(at, Some(next_due));
+        Ok(at)
+    }
+
+    /// A participant that is due before a time and has not stepped.
+    fn overdue(&self, before: SimTime) -> Option<(&str, SimTime)> {
+        let (&time, _) = self.due.range(..before).next()?;
+        let row = self.rows.iter().find(|row| row.next_due == Some(time))?;
+        Some((&row.path, time))
+    }
+}
+
+impl Checker {
+    pub(crate) fn new(header: &Header) -> Self {
+        Self {
+            participants: Participants::default(),
+            world_hash: Some(fingerprint::world_start(&header.world, header.seed)),
+            next_tick: 0,
+            now: None,
+            ticks: 0,
+            steps: 0,
+            signals: 0,
+            gaps: Vec::new(),
+            span: None,
+            tick_frame: Frame::new(),
+            step_frame: Frame::new(),
+        }
+    }
+
+    /// The world's hash so far; not known right after a gap.
+    pub(crate) fn world_hash(&self) -> Option<Fingerprint> {
+        self.world_hash
+    }
+
+    /// Takes in that instants are missing.
+    pub(crate) fn gap(&mut self, gap: Gap) -> Result<(), String> {
+        if gap.tick != self.next_tick || gap.next <= gap.tick {
+            return Err(format!(
+                "tick: a gap from instant {} to {}, where instant {} comes next",
+                gap.tick, gap.next, self.next_tick
+            ));
+        }
+        self.participants = Participants { partial: true, ..Participants::default() };
+        self.world_hash = None;
+        self.next_tick = gap.next;
+        self.gaps.push(gap);
+        Ok(())
+    }
+
+    /// Whether the hash of the instant itself is what its lines give: they are as they were written.
+    pub(crate) fn is_intact(&mut self, instant: &InstantRecord) -> bool {
+        instant.tick_hash == Some(instant.compute_tick_hash(&mut self.tick_frame, &mut self.step_frame))
+    }
+
+    /// Checks the next instant.
+    pub(crate) fn instant(&mut self, instant: &InstantRecord) -> Result<(), Fault> {
+        let (first, line) = instant.line_numbers();
+        let at_tick = |what: String| (line, what);
+        if instant.tick != self.next_tick {
+            let what = format!("tick: instant {} where instant {} comes next", instant.tick, self.next_tick);
+            return Err((line, what));
+        }
+        let now = instant.time;
+        if let Some(last) = self.now.filter(|last| now <= *last) {
+            return Err((line, format!("time: instant {} is at {now} s, not after {last} s", instant.tick)));
+        }
+        for change in instant.membership() {
+            let (change, at) = (change.change, |what: String| (change.line, what));
+            match change.kind {
+                MembershipKind::Join if change.time < now => {
+                    let what = format!("join: `{}` is first due at {} s, before {now} s", change.path, change.time);
+                    return Err(at(what));
+                }
+                MembershipKind::Join => self.participants.join(change.path, change.time).map_err(at)?,
+                MembershipKind::Leave if change.time <= now => self.participants.leave(change.path).map_err(at)?,
+                MembershipKind::Leave => {}
+            }
+        }
+        if let Some((path, due)) = self.participants.overdue(now) {
+            return Err((line, format!("steps: `{path}` was due at {due} s and has not stepped by {now} s")));
+        }
+        let due_now = self.participants.due.get(&now).copied().unwrap_or(0);
+        let mut stepped = 0;
+        let mut previous = None;
+        for step in instant.steps() {
+            let at = self.participants.step(step.step.path, now, step.step.next_due).map_err(at_tick)?;
+            let rows = &mut self.participants.rows;
+            if let Some(previous) = previous.replace(at) {
+                let previous: &mut Row = &mut rows[previous];
+                previous.successor = at;
+            }
+            for signal in step.signals() {
+                let expected = rows[at].seq.unwrap_or(signal.signal.seq);
+                if signal.signal.seq != expected {
+                    let what = format!(
+                        "seq: `{}` publishes its signal {}, where {expected} comes next",
+                        step.step.path, signal.signal.seq
+                    );
+                    return Err((signal.line, what));
+                }
+                rows[at].seq = Some(expected + 1);
+            }
+            self.participants.likely = rows[at].successor;
+            stepped += 1;
+        }
+        if stepped < due_now
+            && let Some((path, _)) = self.participants.overdue(now.checked_add(chaconne_sim_core::SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX))
+        {
+            return Err((line, format!("steps: `{path}` is due at {now} s and does not step at it")));
+        }
+        // Leaves of a later time take effect after the steps.
+        for change in instant.membership().filter(|change| change.change.time > now) {
+            if change.change.kind == MembershipKind::Leave {
+                self.participants.leave(change.change.path).map_err(|what| (change.line, what))?;
+            }
+        }
+        self.hashes(instant, first, line)?;
+        self.next_tick += 1;
+        self.now = Some(now);
+        self.span = Some((self.span.map_or(now, |span| span.0), now));
+        self.ticks += 1;
+        self.steps += stepped as u64;
+        self.signals += instant.signal_count() as u64;
+        Ok(())
+    }
+
+    fn hashes(&mut self, instant: &InstantRecord, first: u64, line: u64) -> Result<(), Fault> {
+        let tick_hash = instant.compute_tick_hash(&mut self.tick_frame, &mut self.step_frame);
+        let stated = |hash: Option<Fingerprint>| hash.map_or("none".to_owned(), |hash| hash.to_string());
+        if instant.tick_hash != Some(tick_hash) {
+            let what = format!(
+                "tick hash: lines {first} to {line} (instant {} at {} s) have {tick_hash}, and {} is stated: one of them was \
+                 changed, or is missing",
+                instant.tick,
+                instant.time,
+                stated(instant.tick_hash)
+            );
+            return Err((line, what));
+        }
+        let world_hash = match self.world_hash {
+            Some(previous) => fingerprint::world_next(previous, tick_hash),
+            None => instant.world_hash.unwrap_or(tick_hash),
+        };
+        if instant.world_hash != Some(world_hash) {
+            let what = format!(
+                "world hash: it is {world_hash} after instant {}, and {} is stated",
+                instant.tick,
+                stated(instant.world_hash)
+            );
+            return Err((line, what));
+        }
+        self.world_hash = Some(world_hash);
+        Ok(())
+    }
+
+    /// Checks the last line.
+    pub(crate) fn last(&mut self, last: &Last) -> Result<(), String> {
+        if let Some(hash) = self.world_hash.filter(|hash| *hash != last.world_hash) {
+            return Err(format!("world hash: it is {hash} at the end, and {} is stated", last.world_hash));
+        }
+        if last.ticks != self.next_tick {
+            return Err(format!("ticks: the log has {} instants, and {} are stated", self.next_tick, last.ticks));
+        }
+        if let End::Halted(halted) = &last.end
+            && let Some((tick, _)) = halted.instant
+            && tick > self.next_tick
+        {
+            return Err(format!("tick: a halt at instant {tick}, where instant {} comes next", self.next_tick));
+        }
+        for (name, counted, stated) in [("steps", self.steps, last.steps), ("signals", self.signals, last.signals)] {
+            let agrees = if self.gaps.is_empty() { counted == stated } else { counted <= stated };
+            if !agrees {
+                return Err(format!("{name}: the log has {counted}, and {stated} are stated"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The log of a run: written as the run goes, checked by running again or from the file alone, and played back into
+//! changed experiments.
+//!
+//! A log holds everything that the fingerprint of a run takes in, as lines of JSON. Its [format](crate::format) is specified, so that
+//! a program in any language can read it and compute every hash again.
+//!
+//! # Where to find what
+//!
+//! | topic | items |
+//! |---|---|
+//! | recording | [`RecordPlugin`], [`Recorder`] |
+//! | what made a run | [`Provenance`], [`ProvenanceAppExt`] |
+//! | verifying a run against a log, live | [`VerifyPlugin`], [`Verifier`] |
+//! | checking a log from itself alone | [`check()`](check::check), [`CheckReport`] |
+//! | comparing two logs | [`diff()`](diff::diff), [`DiffReport`], [`Difference`] |
+//! | reading a log | [`LogReader`], [`Line`](line::Line), [`InstantRecord`] |
+//! | what goes wrong | [`LogError`] |
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `zstd` | no | compressed logs (`.jsonl.zst`); builds a C library |
+//! | `mcap` | no | export to MCAP |
+//! | `csv` | no | export to CSV |
+
+pub mod check;
+pub mod compare;
+#[cfg(feature = "zstd")]
+mod compress;
+pub mod diff;
+mod encode;
+pub mod error;
+#[cfg(feature = "zstd")]
+mod frames;
+mod instant;
+pub mod line;
+mod provenance;
+mod reader;
+mod recorder;
+mod sink;
+mod source;
+mod verify;
+
+#[doc = include_str!("../FORMAT.md")]
+pub mod format {}
+
+pub use check::{CheckReport, check};
+pub use compare::{Difference, Field, Other};
+pub use diff::{DiffReport, diff};
+pub use error::LogError;
+pub use instant::{InstantRecord, RecordedMembership, RecordedSignal, RecordedStep};
+pub use line::Line;
+pub use provenance::{Provenance, ProvenanceAppExt};
+pub use reader::{Block, LogLine, LogReader};
+pub use recorder::{RecordPlugin, Recorder};
+pub use verify::{Verifier, VerifyPlugin};

@@ -1,0 +1,160 @@
+//! Recording a run.
+//!
+//! ```no_run
+//! use bevy_app::App;
+//! use chaconne_conductor::{ConductorAppExt, ConductorPlugin};
+//! use chaconne_record::RecordPlugin;
+//! use chaconne_sim_core::SimTime;
+//!
+//! let mut app = App::new();
+//! app.add_plugins((ConductorPlugin::default(), RecordPlugin::new("run.jsonl")));
+//! let report = app.run_headless(SimTime::from_secs(10));
+//! ```
+
+use std::path::PathBuf;
+
+use bevy_app::{App, Plugin};
+use chaconne_conductor::monitor::{Instant, Monitor, MonitorError, RunStart};
+use chaconne_conductor::{ConductorAppExt, RunReport};
+use chaconne_sim_core::fingerprint::{self, Fingerprint};
+
+use crate::encode::Encoder;
+use crate::error::LogError;
+use crate::line::{End, Halted, Header, Last, Reason};
+use crate::provenance::{Provenance, ProvenanceAppExt};
+use crate::sink::{Sink, create};
+
+/// Records the run of an `App` to a log.
+///
+/// The file is opened before the first instant, and what it held before is gone then. A file that cannot be written
+/// halts the run with a sentence that names it; what was recorded before that stays readable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordPlugin {
+    /// The log. With a name that ends in `.zst` it is compressed, which needs the feature `zstd`.
+    pub file: PathBuf,
+}
+
+impl RecordPlugin {
+    /// Records to a file.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self { file: file.into() }
+    }
+}
+
+impl Plugin for RecordPlugin {
+    fn build(&self, app: &mut App) {
+        let provenance = app.provenance();
+        app.add_monitor(Recorder::new(&self.file).with_provenance(provenance));
+    }
+
+    fn is_unique(&self) -> bool {
+        // One may record to several files.
+        false
+    }
+}
+
+/// A monitor that records: for those who drive a [`Conductor`](chaconne_conductor::Conductor) themselves.
+///
+/// Every instant is written by one call to the system before the next begins, so that a process that is killed loses the
+/// instant that it was in. A compressed log loses at most a second, or a mebibyte of lines. Nothing waits for the disk itself: what
+/// the system had taken is lost only when the system goes down.
+pub struct Recorder {
+    file: PathBuf,
+    provenance: Provenance,
+    encoder: Encoder,
+    sink: Option<Box<dyn Sink>>,
+    ticks: u64,
+    steps: u64,
+    signals: u64,
+    world_hash: Fingerprint,
+}
+
+impl Recorder {
+    /// Records to a file, which is opened when the run starts.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            provenance: Provenance::default(),
+            encoder: Encoder::default(),
+            sink: None,
+            ticks: 0,
+            steps: 0,
+            signals: 0,
+            world_hash: Fingerprint::of(&[]),
+        }
+    }
+
+    /// This recorder with what the program wants to be remembered.
+    #[must_use]
+    pub fn with_provenance(mut self, provenance: Provenance) -> Self {
+        self.provenance = provenance;
+        self
+    }
+
+    /// Gives the encoder's lines to the file.
+    fn write(&mut self) -> Result<(), LogError> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        let written = sink.write(&self.encoder.out);
+        self.encoder.out.clear();
+        written.map_err(|source| LogError::Write { file: self.file.clone(), source })
+    }
+
+    /// Writes the last line and closes the file.
+    fn close(&mut self, end: End) -> Result<(), LogError> {
+        let Self { ticks, steps, signals, world_hash, .. } = *self;
+        self.encoder.last(&Last { end, ticks, steps, signals, world_hash });
+        let written = self.write();
+        let Some(mut sink) = self.sink.take() else { return Ok(()) };
+        let finished = sink.finish().map_err(|source| LogError::Write { file: self.file.clone(), source });
+        written.and(finished)
+    }
+}
+
+impl Monitor for Recorder {
+    fn started(&mut self, run: &RunStart) -> Result<(), MonitorError> {
+        if run.ticks > 0 {
+            let what = format!(
+                "cannot record to {}: the run is at instant {} already, and a log begins with the first; add the \
+                 recorder before the run starts",
+                self.file.display(),
+                run.ticks
+            );
+            return Err(LogError::Unfit { what }.into());
+        }
+        self.sink = Some(create(&self.file)?);
+        self.world_hash = fingerprint::world_start(&run.world, run.seed);
+        let provenance = self.provenance.gather(run);
+        self.encoder.header(&Header { world: run.world.clone(), seed: run.seed, provenance });
+        // A log without header is none: nothing more is written to it then.
+        self.write().inspect_err(|_| self.sink = None)?;
+        Ok(())
+    }
+
+    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
+        let size = self.encoder.instant(instant);
+        self.write()?;
+        // Only what is in the log counts there.
+        self.ticks = instant.tick + 1;
+        self.steps += size.steps;
+        self.signals += size.signals;
+        self.world_hash = instant.world_hash;
+        Ok(())
+    }
+
+    fn ended(&mut self, report: &RunReport) -> Result<(), MonitorError> {
+        let end = match &report.halt {
+            None => End::Ended(Reason::Finished),
+            Some(halt) => End::Halted(Halted::of(halt)),
+        };
+        Ok(self.close(end)?)
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // The program lets go of a run that has not ended. Whom to tell that the line could not be written? The log says it itself.
+        if !std::thread::panicking() {
+            let _ = self.close(End::Ended(Reason::Left));
+        }
+    }
+}

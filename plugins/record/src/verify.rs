@@ -1,0 +1,227 @@
+//! Verifying a run against a log: the run is made again, live, and stops at the first difference.
+//!
+//! ```no_run
+//! use bevy_app::App;
+//! use chaconne_conductor::{ConductorAppExt, ConductorPlugin};
+//! use chaconne_record::VerifyPlugin;
+//! use chaconne_sim_core::SimTime;
+//!
+//! let mut app = App::new();
+//! app.add_plugins((ConductorPlugin::default(), VerifyPlugin::new("run.jsonl")));
+//! // … the same actors as in the run that was recorded …
+//! let report = app.run_headless(SimTime::from_secs(10));
+//! assert!(report.is_complete(), "{report}");
+//! ```
+
+use std::path::PathBuf;
+
+use bevy_app::{App, Plugin};
+use chaconne_conductor::monitor::{Instant, Monitor, MonitorError, RunStart};
+use chaconne_conductor::{ConductorAppExt, HaltCause, RunReport};
+use chaconne_sim_core::time::SimTime;
+
+use crate::compare::{Comparison, Difference, Field, Other, halt_text};
+use crate::encode::Encoder;
+use crate::error::LogError;
+use crate::instant::InstantRecord;
+use crate::line::{End, Halted, Last, Reason};
+use crate::reader::{Block, LogReader};
+
+/// Compares the run of an `App` with a log, instant by instant.
+///
+/// At the first difference the run halts with a sentence that names the log's line, the instant, the participant and the
+/// field. A run that was compared to its end without difference has a complete [`RunReport`].
+///
+/// A log of a run that halted is compared up to the halt, which the run has to repeat when the world itself failed. A log whose
+/// program let go of the run, or that was recovered, is compared as far as it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyPlugin {
+    /// The log.
+    pub file: PathBuf,
+}
+
+impl VerifyPlugin {
+    /// Verifies against a log.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self { file: file.into() }
+    }
+}
+
+impl Plugin for VerifyPlugin {
+    fn build(&self, app: &mut App) {
+        app.add_monitor(Verifier::new(&self.file));
+    }
+
+    fn is_unique(&self) -> bool {
+        false
+    }
+}
+
+/// A monitor that verifies: for those who drive a [`Conductor`](chaconne_conductor::Conductor) themselves.
+pub struct Verifier {
+    file: PathBuf,
+    log: Option<LogReader>,
+    /// The log's last line, once it has been read.
+    last: Option<(Last, u64)>,
+    encoder: Encoder,
+    expected: InstantRecord,
+    found: InstantRecord,
+    /// A difference was found, or the log could not be read: there is nothing more to say.
+    failed: bool,
+}
+
+impl Verifier {
+    /// Verifies against a log, which is opened when the run starts.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            log: None,
+            last: None,
+            encoder: Encoder::default(),
+            expected: InstantRecord::default(),
+            found: InstantRecord::default(),
+            failed: false,
+        }
+    }
+
+    fn differs(&self, difference: Difference) -> LogError {
+        LogError::Differs { file: self.file.clone(), difference: Box::new(difference) }
+    }
+
+    fn start(&mut self, run: &RunStart) -> Result<(), LogError> {
+        if run.ticks > 0 {
+            let what = format!(
+                "cannot verify against {}: the run is at instant {} already, and a log begins with the first",
+                self.file.display(),
+                run.ticks
+            );
+            return Err(LogError::Unfit { what });
+        }
+        let log = LogReader::follow(&self.file)?;
+        let header = log.header();
+        let differing = if header.world != run.world {
+            Some((Field::World, format!("`{}`", header.world), format!("`{}`", run.world)))
+        } else if header.seed != run.seed {
+            Some((Field::Seed, header.seed.to_string(), run.seed.to_string()))
+        } else {
+            None
+        };
+        if let Some((field, expected, found)) = differing {
+            return Err(self.differs(of_run(1, None, field, expected, found)));
+        }
+        self.log = Some(log);
+        Ok(())
+    }
+
+    fn compare(&mut self, instant: &Instant<'_>) -> Result<(), LogError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        if self.last.is_some() {
+            return Ok(());
+        }
+        match log.next_text(&mut self.expected.lines)? {
+            Block::Instant => {}
+            Block::Gap { gap, line } => {
+                let what = format!(
+                    "instants {} to {} are missing from the log, so a run can be verified up to here only",
+                    gap.tick,
+                    gap.next.saturating_sub(1)
+                );
+                return Err(log.fault(line, what));
+            }
+            Block::Last { last, line } => {
+                let goes_on = may_go_on(&last);
+                let expected = match &last.end {
+                    End::Ended(_) => "its end there".to_owned(),
+                    End::Halted(halted) => halt_text(halted),
+                };
+                self.last = Some((last, line));
+                if goes_on {
+                    return Ok(());
+                }
+                let place = Some((instant.tick, instant.time));
+                return Err(self.differs(of_run(line, place, Field::End, expected, "an instant more".to_owned())));
+            }
+        }
+        self.encoder.out.clear();
+        self.encoder.instant(instant);
+        if self.encoder.out == self.expected.lines.text {
+            return Ok(());
+        }
+        // The same may have been written in other words; otherwise find out what differs.
+        self.expected.read().map_err(|(line, what)| log.fault(line, what))?;
+        self.found.lines.set(&self.encoder.out, 1);
+        self.found.read().map_err(|(_, what)| LogError::Unfit { what })?;
+        match Comparison::new(&self.expected, &self.found, Other::Run).first() {
+            Some(difference) => Err(self.differs(difference)),
+            None => Ok(()),
+        }
+    }
+
+    fn close(&mut self, report: &RunReport) -> Result<(), LogError> {
+        let Some(mut log) = self.log.take().filter(|_| !self.failed) else { return Ok(()) };
+        let place = report.now.map(|now| (report.ticks.saturating_sub(1), now));
+        let halted = report.halt.as_ref().map(Halted::of);
+        // Who halts the run from outside stops the verification with it.
+        if let Some(halt) = &report.halt
+            && matches!(halt.cause, HaltCause::Monitor(_) | HaltCause::Mirror(_))
+        {
+            return Ok(());
+        }
+        let found = || halted.as_ref().map_or("its end there".to_owned(), halt_text);
+        let (last, line) = match self.last.take() {
+            Some(last) => last,
+            None => match log.next_block(&mut self.expected)? {
+                Block::Last { last, line } => (last, line),
+                Block::Gap { gap, line } => {
+                    return Err(log.fault(line, format!("the log lacks instants from {} on, which the run cannot make up for", gap.tick)));
+                }
+                Block::Instant => {
+                    let line = self.expected.line_numbers().0;
+                    let expected = format!("instant {} at {} s next", self.expected.tick, self.expected.time);
+                    return Err(self.differs(of_run(line, place, Field::End, expected, found())));
+                }
+            },
+        };
+        let agrees = match (&last.end, &halted) {
+            (End::Ended(Reason::Finished), None) => true,
+            (End::Ended(Reason::Left | Reason::Recovered), _) => true,
+            (End::Halted(expected), Some(found)) => !expected.cause.is_of_the_world() || expected == found,
+            (End::Halted(expected), None) => !expected.cause.is_of_the_world(),
+            (End::Ended(Reason::Finished), Some(_)) => false,
+        };
+        if agrees {
+            return Ok(());
+        }
+        let expected = match &last.end {
+            End::Ended(_) => "its end there".to_owned(),
+            End::Halted(halted) => halt_text(halted),
+        };
+        Err(self.differs(of_run(line, place, Field::End, expected, found())))
+    }
+}
+
+/// Whether a run may go on where the log ends.
+fn may_go_on(last: &Last) -> bool {
+    match &last.end {
+        End::Ended(reason) => *reason != Reason::Finished,
+        End::Halted(halted) => !halted.cause.is_of_the_world(),
+    }
+}
+
+fn of_run(line: u64, instant: Option<(u64, SimTime)>, field: Field, expected: String, found: String) -> Difference {
+    Difference { line, other_line: None, instant, path: None, field, expected, found, other: Other::Run }
+}
+
+impl Monitor for Verifier {
+    fn started(&mut self, run: &RunStart) -> Result<(), MonitorError> {
+        self.start(run).inspect_err(|_| self.failed = true).map_err(Into::into)
+    }
+
+    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
+        self.compare(instant).inspect_err(|_| self.failed = true).map_err(Into::into)
+    }
+
+    fn ended(&mut self, report: &RunReport) -> Result<(), MonitorError> {
+        self.close(report).map_err(Into::into)
+    }
+}

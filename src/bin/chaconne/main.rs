@@ -1,0 +1,3 @@
+//! The command `chaconne`.
+
+fn main() {}
