@@ -22,7 +22,7 @@ pub(crate) enum Error {
     #[error("{0}")]
     Prerequisite(String),
 
-    /// The file of golden hashes could not be read or written.
+    /// A file could not be read or written.
     #[error("{path}: {source}", path = path.display())]
     File { path: PathBuf, source: io::Error },
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cargo::{Call, Cargo, Output};
+use crate::cargo::{Cargo, Output};
 use crate::error::Error;
 use crate::steps::Outcome;
 use crate::workspace::{Example, Workspace};
@@ -87,6 +87,15 @@ pub(crate) fn rewrite(workspace: &Workspace, cargo: &Cargo) -> Result<(), Error>
     Ok(())
 }
 
+/// The golden hash of an example.
+pub(crate) fn hash_of(workspace: &Workspace, example: &str) -> Result<String, Error> {
+    let path = path(workspace);
+    match read(&path)?.remove(example) {
+        Some(entry) => Ok(entry.world_hash),
+        None => Err(Error::Golden { path, message: format!("there is no entry for `{example}`") }),
+    }
+}
+
 fn path(workspace: &Workspace) -> PathBuf {
     workspace.root.join("tests").join("golden.json")
 }
@@ -132,11 +141,7 @@ fn unlisted(examples: &[Example<'_>], entries: &Entries) -> Vec<String> {
 
 /// Runs an example in release and returns its world hash.
 fn run(example: Example<'_>, args: &[String], cargo: &Cargo) -> Result<String, Error> {
-    let mut call = Call::new(&format!("run --release --example {}", example.name));
-    if !example.features.is_empty() {
-        call.args.extend(["--features".to_owned(), example.features.join(",")]);
-    }
-    call.args.push("--".to_owned());
+    let mut call = example.call();
     call.args.extend(args.iter().cloned());
     call.args.push("--json".to_owned());
     println!("    {call}");

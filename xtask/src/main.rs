@@ -15,6 +15,7 @@ mod cargo;
 mod error;
 mod golden;
 mod prerequisites;
+mod python;
 mod report;
 mod steps;
 mod summary;

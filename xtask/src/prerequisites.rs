@@ -1,6 +1,7 @@
 //! What the checks need besides the Rust toolchain's own libraries: looked for first, installed where that is safe.
 //!
-//! A new system dependency of any package is a new row of [`PREREQUISITES`].
+//! A new system dependency of any package is a new row of [`PREREQUISITES`]. Python is none: without it its step is
+//! skipped, see [`crate::python`].
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -44,6 +45,7 @@ const PREREQUISITES: &[Prerequisite] = &[
             Step::Features,
             Step::Doctests,
             Step::Examples,
+            Step::Python,
             Step::Benches,
         ],
         probe: Probe::UnixProgram("cc"),

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use crate::cargo::{Call, Cargo, Output};
 use crate::error::Error;
 use crate::golden;
+use crate::python;
 use crate::summary::{Runner, Tests};
 use crate::workspace::Workspace;
 
@@ -24,6 +25,7 @@ pub(crate) enum Step {
     Features,
     Doctests,
     Examples,
+    Python,
     Benches,
 }
 
@@ -59,6 +61,7 @@ impl Step {
             Step::Features => "features",
             Step::Doctests => "doctests",
             Step::Examples => "examples",
+            Step::Python => "python",
             Step::Benches => "benches",
         }
     }
@@ -74,6 +77,7 @@ impl Step {
             Step::Features => "each package that has features builds with none and with each one alone",
             Step::Doctests => "the examples in the documentation compile and pass",
             Step::Examples => "the examples, in release, end with the hashes of tests/golden.json",
+            Step::Python => "programs in Python compute the hashes of a log again, and read what is exported from it",
             Step::Benches => "the benches build, and the comparison with peers passes its tests",
         }
     }
@@ -85,8 +89,10 @@ impl Step {
 
     /// Carries the step out. `nextest` says whether cargo-nextest is there.
     pub(crate) fn run(self, workspace: &Workspace, cargo: &Cargo, nextest: bool) -> Result<Outcome, Error> {
-        if self == Step::Examples {
-            return golden::verify(workspace, cargo);
+        match self {
+            Step::Examples => return golden::verify(workspace, cargo),
+            Step::Python => return python::verify(workspace, cargo),
+            _ => {}
         }
         let mut outcome = Outcome::default();
         for check in self.checks(workspace, nextest) {
@@ -138,7 +144,7 @@ impl Step {
             Step::Doctests => {
                 vec![Check { call: Call::new(&format!("test --doc {ours}")), runner: Some(Runner::Libtest) }]
             }
-            Step::Examples => Vec::new(),
+            Step::Examples | Step::Python => Vec::new(),
             Step::Benches => {
                 // With the facade beside them, the benches share the dependencies that the examples were built with.
                 let benches = "bench --no-run -p chaconne -p chaconne-benches --bench *";

@@ -1,4 +1,4 @@
-//! Reads how many tests ran from what cargo-nextest and `cargo test` print.
+//! Reads how many tests ran from what cargo-nextest, `cargo test` and Python's `unittest` print.
 
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
@@ -93,6 +93,27 @@ fn read_libtest(output: &str) -> Tests {
     tests
 }
 
+/// Reads what `unittest -v` prints: lines such as `test_a (module.Case) ... skipped 'reason'`, and at the end
+/// `Ran 4 tests in 0.1s` and `FAILED (failures=1, errors=1, skipped=1)`.
+pub(crate) fn read_unittest(output: &str) -> Tests {
+    let mut tests = Tests::default();
+    let mut ran = 0;
+    for line in output.lines().map(str::trim) {
+        if let Some((name, reason)) = line.split_once(" ... skipped ") {
+            let name = name.split_once(' ').map_or(name, |(name, _)| name);
+            tests.skips.push(format!("{name}: {}", reason.trim_matches(['\'', '"'])));
+        } else if let Some(count) = line.strip_prefix("Ran ") {
+            ran = count_and_word(count).map_or(0, |(count, _)| count);
+        } else if let Some(counts) = line.strip_prefix("FAILED (").and_then(|rest| rest.strip_suffix(')')) {
+            let counts = counts.split(',').filter_map(|item| item.trim().split_once('='));
+            let failed = counts.filter(|(word, _)| matches!(*word, "failures" | "errors" | "unexpected successes"));
+            tests.failed = failed.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
+        }
+    }
+    tests.passed = ran.saturating_sub(tests.failed + tests.skips.len() as u64);
+    tests
+}
+
 /// Splits `"  3 timed out"` into its number and its words.
 fn count_and_word(item: &str) -> Option<(u64, &str)> {
     let (count, word) = item.trim().split_once(' ')?;
@@ -173,6 +194,23 @@ test result: FAILED. 3 passed; 4 failed; 1 ignored; 0 measured; 0 filtered out; 
         let skips =
             vec!["ign: needs a moon".into(), "src/lib.rs - a (line 5): marked as ignored, without a reason".into()];
         assert_eq!(Runner::Libtest.read(output), Tests { passed: 5, failed: 4, skips });
+    }
+
+    #[test]
+    fn unittest_counts_and_names_what_it_skipped() {
+        let output = "
+test_a (__main__.Logs) ... ok
+test_b (__main__.Logs.test_b) ... skipped 'needs a moon'
+test_c (__main__.Logs) ... FAIL
+----------------------------------------------------------------------
+Ran 5 tests in 0.105s
+
+FAILED (failures=1, errors=1, skipped=1)
+";
+        let skips = vec!["test_b: needs a moon".into()];
+        assert_eq!(read_unittest(output), Tests { passed: 2, failed: 2, skips });
+        assert_eq!(read_unittest("Ran 44 tests in 0.1s\n\nOK\n"), Tests { passed: 44, ..Tests::default() });
+        assert_eq!(read_unittest("SyntaxError: invalid syntax\n"), Tests::default());
     }
 
     #[test]

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn from_leaves_out_what_comes_before() {
         let options = Options { from: Some(Step::Doctests), ..Options::default() };
-        assert_eq!(left(&options), [Step::Doctests, Step::Examples, Step::Benches]);
+        assert_eq!(left(&options), [Step::Doctests, Step::Examples, Step::Python, Step::Benches]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about this workspace: its packages, their features, the facade's examples.
+//! What `cargo metadata` says about this workspace: its folders, its packages, their features, the facade's examples.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::cargo;
+use crate::cargo::{self, Call};
 use crate::error::Error;
 
 /// The facade package, which owns the examples.
@@ -18,6 +18,9 @@ pub(crate) struct Workspace {
     /// The folder of the root manifest.
     #[serde(rename = "workspace_root")]
     pub(crate) root: PathBuf,
+    /// The folder of what is built.
+    #[serde(rename = "target_directory")]
+    pub(crate) target: PathBuf,
     /// The members, in name order.
     pub(crate) packages: Vec<Package>,
 }
@@ -46,6 +49,18 @@ pub(crate) struct Example<'a> {
     pub(crate) name: &'a str,
     /// Features that it does not build without.
     pub(crate) features: &'a [String],
+}
+
+impl Example<'_> {
+    /// The command that runs it in release, up to its arguments.
+    pub(crate) fn call(self) -> Call {
+        let mut call = Call::new(&format!("run --release --example {}", self.name));
+        if !self.features.is_empty() {
+            call.args.extend(["--features".to_owned(), self.features.join(",")]);
+        }
+        call.args.push("--".to_owned());
+        call
+    }
 }
 
 impl Workspace {
@@ -119,6 +134,16 @@ pub(crate) mod tests {
         assert_eq!(
             workspace.examples(),
             [Example { name: "hello", features: &[] }, Example { name: "traffic", features: &traffic }]
+        );
+    }
+
+    #[test]
+    fn an_example_runs_in_release_with_the_features_that_it_needs() {
+        let workspace = sample();
+        let calls: Vec<_> = workspace.examples().into_iter().map(|example| example.call().to_string()).collect();
+        assert_eq!(
+            calls,
+            ["cargo run --release --example hello --", "cargo run --release --example traffic --features traffic --"]
         );
     }
 
