@@ -12,6 +12,7 @@
 //! | what made a run | [`Provenance`], [`ProvenanceAppExt`] |
 //! | verifying a run against a log, live | [`VerifyPlugin`], [`Verifier`] |
 //! | checking a log from itself alone | [`check()`](check::check), [`CheckReport`] |
+//! | what is in a log, in numbers | [`summarize()`](summary::summarize), [`Summary`] |
 //! | comparing two logs | [`diff()`](diff::diff), [`DiffReport`], [`Difference`] |
 //! | reading a log | [`LogReader`], [`Line`](line::Line), [`InstantRecord`] |
 //! | what goes wrong | [`LogError`] |
@@ -40,6 +41,7 @@ mod reader;
 mod recorder;
 mod sink;
 mod source;
+pub mod summary;
 mod verify;
 
 #[doc = include_str!("../FORMAT.md")]
@@ -52,6 +54,7 @@ pub use error::LogError;
 pub use instant::{InstantRecord, RecordedMembership, RecordedSignal, RecordedStep};
 pub use line::Line;
 pub use provenance::{Provenance, ProvenanceAppExt};
-pub use reader::{Block, LogLine, LogReader};
+pub use reader::{Block, LogLine, LogReader, RawLine};
 pub use recorder::{RecordPlugin, Recorder};
+pub use summary::{Ending, Summary, summarize};
 pub use verify::{Verifier, VerifyPlugin};

@@ -218,15 +218,24 @@ impl Cause {
 
 /// What a line is, from its first field, without reading the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// `header`.
     Header,
+    /// `join`.
     Join,
+    /// `leave`.
     Leave,
+    /// `signal`.
     Signal,
+    /// `tick`.
     Tick,
+    /// `observed`.
     Observed,
+    /// `gap`.
     Gap,
+    /// `end`.
     End,
+    /// `halt`.
     Halt,
 }
 
@@ -243,9 +252,11 @@ impl Kind {
         ("halt", Self::Halt),
     ];
 
+    /// What a line is; nothing behind its first field is looked at.
+    ///
     /// # Errors
     /// What is wrong with the line, in words.
-    pub(crate) fn of(line: &[u8]) -> Result<Self, String> {
+    pub fn of(line: &[u8]) -> Result<Self, String> {
         let Some(rest) = line.strip_prefix(b"{\"type\":\"") else {
             return Err(match line {
                 [] => "the line is empty".to_owned(),

@@ -18,15 +18,18 @@ use std::path::Path;
 use crate::error::LogError;
 use crate::instant::{InstantRecord, InstantText, is_part};
 use crate::line::{Gap, Header, Kind, Last, Line, VERSION};
-use crate::source::{Damage, LineSource};
+use crate::source::{Damage, LineSource, SourceLine};
 
 /// Reads a log.
 pub struct LogReader {
     source: LineSource,
     header: Header,
+    header_text: Vec<u8>,
     /// The log's last line has been read.
     ended: bool,
     ticks: u64,
+    /// Number of `observed` lines that were passed over.
+    observed: u64,
     /// Held while the log is followed, so that nobody writes over it.
     _lock: Option<File>,
 }
@@ -50,6 +53,17 @@ pub enum Block {
         /// Its number.
         line: u64,
     },
+}
+
+/// A line with its place in the file, not read further than its type.
+#[derive(Clone, Copy, Debug)]
+pub struct RawLine<'a> {
+    /// Counted from 1.
+    pub number: u64,
+    /// Without its line feed.
+    pub text: &'a [u8],
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// A line with its place in the file.
@@ -91,13 +105,18 @@ impl LogReader {
     }
 
     pub(crate) fn of(mut source: LineSource) -> Result<Self, LogError> {
-        let header = read_header(&mut source)?;
-        Ok(Self { source, header, ended: false, ticks: 0, _lock: None })
+        let (header, header_text) = read_header(&mut source)?;
+        Ok(Self { source, header, header_text, ended: false, ticks: 0, observed: 0, _lock: None })
     }
 
     /// The header.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The first line as it stands, without its line feed.
+    pub fn header_text(&self) -> &[u8] {
+        &self.header_text
     }
 
     /// The file.
@@ -108,6 +127,21 @@ impl LogReader {
     /// Whether the file is compressed.
     pub fn is_compressed(&self) -> bool {
         self.source.is_compressed()
+    }
+
+    /// How much text was read, in bytes, decompressed.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.source.bytes()
+    }
+
+    /// The file's length in bytes, where it has one.
+    pub(crate) fn file_length(&self) -> Option<u64> {
+        self.source.file_length()
+    }
+
+    /// Number of `observed` lines that were passed over on the way from instant to instant.
+    pub(crate) fn observed(&self) -> u64 {
+        self.observed
     }
 
     /// The share of the file that has been read, in [0, 1]; `None` where its length is not known.
@@ -125,15 +159,22 @@ impl LogReader {
     /// # Errors
     /// When the line cannot be read or is malformed.
     pub fn next_line(&mut self) -> Result<Option<LogLine<'_>>, LogError> {
-        let file = self.source.file().to_owned();
-        let Some(found) = self.source.next()? else { return Ok(None) };
-        if !found.terminated {
-            return Ok(None);
+        let Some(SourceLine { file, number, text, terminated: true }) = self.source.next()? else { return Ok(None) };
+        match Line::parse(text) {
+            Ok(line) => Ok(Some(LogLine { number, text, line })),
+            Err(what) => Err(LogError::Line { file: file.to_owned(), line: number, what }),
         }
-        let number = found.number;
-        match Line::parse(found.text) {
-            Ok(line) => Ok(Some(LogLine { number, text: found.text, line })),
-            Err(what) => Err(LogError::Line { file, line: number, what }),
+    }
+
+    /// As [`next_line`](Self::next_line), without reading what the line says: for those who look at few lines of many.
+    ///
+    /// # Errors
+    /// When the line cannot be read, or has no type.
+    pub fn next_raw(&mut self) -> Result<Option<RawLine<'_>>, LogError> {
+        let Some(SourceLine { file, number, text, terminated: true }) = self.source.next()? else { return Ok(None) };
+        match Kind::of(text) {
+            Ok(kind) => Ok(Some(RawLine { number, text, kind })),
+            Err(what) => Err(LogError::Line { file: file.to_owned(), line: number, what }),
         }
     }
 
@@ -172,7 +213,7 @@ impl LogReader {
                     }
                 }
                 _ => match Line::parse(line.text) {
-                    Ok(Line::Observed(_)) => {}
+                    Ok(Line::Observed(_)) => self.observed += 1,
                     Ok(Line::Gap(gap)) if text.lines.is_empty() => return Ok(Block::Gap { gap, line: number }),
                     Ok(Line::Last(last)) if text.lines.is_empty() => {
                         self.ended = true;
@@ -214,7 +255,7 @@ impl LogReader {
 }
 
 /// Reads the first line.
-fn read_header(source: &mut LineSource) -> Result<Header, LogError> {
+fn read_header(source: &mut LineSource) -> Result<(Header, Vec<u8>), LogError> {
     let file = source.file().to_owned();
     let not_a_log = |what: &str| LogError::NotALog { file: file.clone(), what: what.to_owned() };
     let Some(line) = source.next()? else { return Err(not_a_log("it is empty")) };
@@ -235,7 +276,7 @@ fn read_header(source: &mut LineSource) -> Result<Header, LogError> {
         return Err(LogError::Version { file, version });
     }
     match Line::parse(line.text) {
-        Ok(Line::Header(header)) => Ok(header),
+        Ok(Line::Header(header)) => Ok((header, line.text.to_owned())),
         Ok(_) => Err(not_a_log("its first line is not a header")),
         Err(what) => Err(LogError::Line { file, line: 1, what }),
     }

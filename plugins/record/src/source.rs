@@ -19,6 +19,7 @@ pub(crate) const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
 /// One line of a file.
 pub(crate) struct SourceLine<'a> {
+    pub(crate) file: &'a Path,
     /// Counted from 1.
     pub(crate) number: u64,
     /// Without its line feed.
@@ -37,6 +38,8 @@ pub(crate) struct LineSource {
     /// Up to here there is no line feed behind `start`.
     searched: usize,
     line: u64,
+    /// Bytes of the lines that were given, with their line feeds.
+    bytes: u64,
     exhausted: bool,
     compressed: bool,
     position: Arc<AtomicU64>,
@@ -108,6 +111,7 @@ impl LineSource {
             end: 0,
             searched: 0,
             line: 0,
+            bytes: 0,
             exhausted: false,
             compressed,
             position,
@@ -130,6 +134,16 @@ impl LineSource {
         self.line
     }
 
+    /// How much text the lines had that were read, decompressed.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The file's length in bytes, where it has one.
+    pub(crate) fn file_length(&self) -> Option<u64> {
+        self.length
+    }
+
     /// The share of the file that has been read, in [0, 1]; `None` where its length is not known.
     pub(crate) fn progress(&self) -> Option<f64> {
         let length = self.length.filter(|length| *length > 0)?;
@@ -144,7 +158,8 @@ impl LineSource {
                 self.start = text.end + 1;
                 self.searched = self.start;
                 self.line += 1;
-                return Ok(Some(SourceLine { number: self.line, text: &self.buffer[text], terminated: true }));
+                self.bytes += text.len() as u64 + 1;
+                return Ok(Some(SourceLine { file: &self.file, number: self.line, text: &self.buffer[text], terminated: true }));
             }
             self.searched = self.end;
             if self.exhausted {
@@ -153,7 +168,7 @@ impl LineSource {
                 }
                 let text = std::mem::replace(&mut self.start, self.end)..self.end;
                 self.line += 1;
-                return Ok(Some(SourceLine { number: self.line, text: &self.buffer[text], terminated: false }));
+                return Ok(Some(SourceLine { file: &self.file, number: self.line, text: &self.buffer[text], terminated: false }));
             }
             self.fill()?;
         }
