@@ -1,2 +1,51 @@
-//! A log.
-fn main() {}
+//! The cars of the `traffic` example, recorded to a log.
+//!
+//! ```text
+//! cargo run --release --example traffic_record -- run.jsonl
+//! cargo run --release --features zstd --example traffic_record -- run.jsonl.zst
+//! cargo run --release --features cli --bin chaconne -- log info run.jsonl
+//! ```
+//!
+//! The world hash is that of `traffic`: a recorder changes nothing.
+
+#[path = "common/cars.rs"]
+mod cars;
+mod common;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use chaconne::prelude::*;
+use serde::Serialize;
+
+/// Drives seven cars along a road and records the run.
+#[derive(clap::Parser)]
+struct Arguments {
+    /// The log to write; what the file held before is lost. With a name that ends in .zst it is compressed
+    #[arg(value_name = "FILE")]
+    log: PathBuf,
+    #[command(flatten)]
+    world: cars::World,
+    #[command(flatten)]
+    options: common::Options,
+}
+
+/// What the JSON object says beside the run.
+#[derive(Serialize)]
+struct Recorded {
+    log: String,
+    log_bytes: u64,
+}
+
+fn main() -> ExitCode {
+    common::run(|Arguments { log, world, options }| {
+        let (mut app, road) = world.demo(&options)?;
+        app.add_plugins(RecordPlugin::new(&log));
+        let report = app.run_headless(world.until);
+        options.say("");
+        options.say(cars::overtaken(&mut app, &road));
+        let log_bytes = std::fs::metadata(&log).map_or(0, |file| file.len());
+        options.say(format_args!("recorded to {} ({} bytes)", log.display(), common::count(log_bytes)));
+        options.close(&report, Recorded { log: log.display().to_string(), log_bytes })
+    })
+}

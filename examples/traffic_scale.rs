@@ -10,6 +10,8 @@
 //! * with `--compare`: as both, and as a plain loop over columns that writes the same poses in the same form, one after the
 //!   other in each round.
 //!
+//! With `--record FILE` the run is recorded to a log, and what that costs is measured against the same run without.
+//!
 //! The three do the same arithmetic, and their cars are in the same places, to the last bit. Participants and their hosts
 //! use `--threads`; the population and the loop use one.
 //!
@@ -21,6 +23,7 @@
 
 mod common;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,6 +52,9 @@ struct Arguments {
     /// Measure population, participants and a plain loop side by side
     #[arg(long, conflicts_with = "population")]
     compare: bool,
+    /// Record the run to a log, and measure what that costs
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    record: Option<PathBuf>,
     /// Measured rounds of one simulated second each, after a first one that is not measured
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
@@ -118,13 +124,29 @@ struct Growth {
     ns_per_component_step_of_7_cars: f64,
     growth: f64,
     rounds: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<Recording>,
+}
+
+/// What recording costs.
+#[derive(Serialize)]
+struct Recording {
+    log: String,
+    log_bytes: u64,
+    /// Wall time with the recorder by that without, the middle of all rounds.
+    ratio: f64,
+    target: f64,
 }
 
 /// Measures a world, and how much dearer a step is in it than in a world of seven cars.
-fn grow(Arguments { cars, population, rounds, options, .. }: &Arguments) -> Result<(), Failure> {
+fn grow(Arguments { cars, population, record, rounds, options, .. }: &Arguments) -> Result<(), Failure> {
     let (cars, rounds) = (*cars as usize, *rounds);
     let make = if *population { World::of_agents } else { World::of_participants };
     let mut large = make(&Fleet::on_demo_roads(cars, options.seed), options);
+    let mut unrecorded = record.as_ref().map(|_| make(&Fleet::on_demo_roads(cars, options.seed), options));
+    if let Some(log) = record {
+        large.app.add_plugins(RecordPlugin::new(log));
+    }
     let mut small = make(&Fleet::on_demo_roads(FEW, options.seed), options);
     // About as many steps as in the large world, so that both are measured over like times.
     let seconds = (cars / FEW).clamp(1, 20_000) as u32;
@@ -132,19 +154,30 @@ fn grow(Arguments { cars, population, rounds, options, .. }: &Arguments) -> Resu
     let mut measured = Vec::new();
     for round in 0..=rounds {
         progress.show(f64::from(round) / f64::from(rounds + 1), || format!("round {round} of {rounds}"));
-        let costs = [large.run(1)?, small.run(seconds)?];
+        let without = unrecorded.as_mut().map_or(Ok(f64::NAN), |world| world.run(1))?;
+        let costs = [large.run(1)?, small.run(seconds)?, without];
         if round > 0 {
             measured.push(costs);
         }
     }
     let [cost, of_few] = [0, 1].map(|world| median(measured.iter().map(|costs| costs[world])));
-    let growth = median(measured.iter().map(|[large, small]| large / small));
+    let growth = median(measured.iter().map(|[large, small, _]| large / small));
     let kind = if *population { "agents of a population" } else { "participants, two per car" };
     options.say(format_args!("{} cars as {kind}", count(cars as u64)));
     options.say(format_args!(
         "{} component steps per second, {cost:.0} ns each; {of_few:.0} ns with {FEW} cars, growth {growth:.2}",
         count((1e9 / cost) as u64)
     ));
+    let recording = record.as_ref().map(|log| Recording {
+        log: log.display().to_string(),
+        log_bytes: std::fs::metadata(log).map_or(0, |file| file.len()),
+        ratio: median(measured.iter().map(|[recorded, _, without]| recorded / without)),
+        target: 1.5,
+    });
+    if let Some(Recording { log, log_bytes, ratio, target }) = &recording {
+        let bytes = count(*log_bytes);
+        options.say(format_args!("recorded to {log} ({bytes} bytes) at {ratio:.2} times the cost (target {target})"));
+    }
     let growth = Growth {
         cars,
         population: *population,
@@ -154,8 +187,14 @@ fn grow(Arguments { cars, population, rounds, options, .. }: &Arguments) -> Resu
         ns_per_component_step_of_7_cars: of_few,
         growth,
         rounds,
+        recording,
     };
     let report = large.report.ok_or(Failure::Halted)?;
+    if let Some(other) = unrecorded.and_then(|world| world.report)
+        && other.world_hash != report.world_hash
+    {
+        return Err(Failure::Run(format!("without the recorder the world hash is {}", other.world_hash)));
+    }
     options.close(&report, growth)
 }
 

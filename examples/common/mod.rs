@@ -7,6 +7,8 @@
 mod console;
 
 use std::fmt::Display;
+use std::fs::File;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -91,6 +93,14 @@ fn sentence(error: &clap::Error) -> String {
     match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(other)) => format!("{first}; did you mean `{other}`?"),
         _ => format!("{first}; `--help` lists the options"),
+    }
+}
+
+/// A file that an example is given to read.
+pub(crate) fn readable(file: &Path) -> Result<(), Failure> {
+    match File::open(file) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Input(format!("cannot read {}: {error}", file.display()))),
     }
 }
 

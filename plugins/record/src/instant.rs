@@ -42,6 +42,11 @@ impl InstantText {
         (number(self.lines.first()), number(self.lines.last()))
     }
 
+    /// The lines of joins and leaves, with their numbers.
+    pub(crate) fn membership(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        (0..self.lines.len()).map(|index| self.line(index)).filter(|(text, _)| matches!(Kind::of(text), Ok(Kind::Join | Kind::Leave)))
+    }
+
     fn line(&self, index: usize) -> (&[u8], u64) {
         let (start, number) = self.lines[index];
         let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.0);
@@ -216,11 +221,18 @@ impl InstantRecord {
 
     /// Steps, in the world's order.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = RecordedStep<'_>> {
-        self.steps.iter().enumerate().map(|(index, row)| RecordedStep {
-            step: StepEntry { path: self.text(&row.path), next_due: row.next_due, state: row.state },
-            record: self,
-            index,
-        })
+        (0..self.steps.len()).map(|index| self.step_at(index))
+    }
+
+    /// One step, by its place in the world's order.
+    pub fn step(&self, index: usize) -> Option<RecordedStep<'_>> {
+        (index < self.steps.len()).then(|| self.step_at(index))
+    }
+
+    fn step_at(&self, index: usize) -> RecordedStep<'_> {
+        let row = &self.steps[index];
+        let step = StepEntry { path: self.text(&row.path), next_due: row.next_due, state: row.state };
+        RecordedStep { step, record: self, index }
     }
 
     /// Number of signals.

@@ -12,6 +12,7 @@
 //! | what made a run | [`Provenance`], [`ProvenanceAppExt`] |
 //! | verifying a run against a log, live | [`VerifyPlugin`], [`Verifier`] |
 //! | checking a log from itself alone | [`check()`](check::check), [`CheckReport`] |
+//! | playing participants of a log back into a new run | [`Playback`], [`Played`] |
 //! | what is in a log, in numbers | [`summarize()`](summary::summarize), [`Summary`] |
 //! | comparing two logs | [`diff()`](diff::diff), [`DiffReport`], [`Difference`] |
 //! | reading a log | [`LogReader`], [`Line`](line::Line), [`InstantRecord`] |
@@ -36,6 +37,7 @@ pub mod error;
 mod frames;
 mod instant;
 pub mod line;
+mod playback;
 mod provenance;
 mod reader;
 mod recorder;
@@ -53,6 +55,7 @@ pub use diff::{DiffReport, diff};
 pub use error::LogError;
 pub use instant::{InstantRecord, RecordedMembership, RecordedSignal, RecordedStep};
 pub use line::Line;
+pub use playback::{Playback, Played};
 pub use provenance::{Provenance, ProvenanceAppExt};
 pub use reader::{Block, LogLine, LogReader, RawLine};
 pub use recorder::{RecordPlugin, Recorder};

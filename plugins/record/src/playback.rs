@@ -1,0 +1,323 @@
+//! Open-loop resimulation: recorded participants publish again what they published, at the times at which they did, and the
+//! rest of the world is new.
+//!
+//! What is played back hears nothing, so nothing that a changed participant does reaches it. Nothing is compared. The run is
+//! a run like any other: it can be recorded, and its log verified.
+//!
+//! ```no_run
+//! use chaconne_conductor::{Conductor, ConductorConfig};
+//! use chaconne_record::Playback;
+//! use chaconne_sim_core::SimTime;
+//!
+//! let log = Playback::open("run.jsonl")?;
+//! let mut world = Conductor::new(ConductorConfig { seed: log.header().seed, ..Default::default() })?;
+//! // … the changed ego, live …
+//! for actor in log.actors(|path| path.segments().next() != Some("ego"))? {
+//!     world.add(actor)?;
+//! }
+//! world.run_until(SimTime::from_secs(30))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chaconne_conductor::{Actor, Group};
+use chaconne_sim_core::fingerprint::MembershipKind;
+use chaconne_sim_core::{ActorPath, Participant, Payload, SimTime, StepCtx, StepError, StepResult};
+
+use crate::error::LogError;
+use crate::instant::InstantRecord;
+use crate::line::{Header, Line};
+use crate::reader::{Block, LogReader};
+
+/// A log whose participants can be played back.
+pub struct Playback {
+    header: Header,
+    file: PathBuf,
+    /// Who is in the log, in the order of joining.
+    recorded: Vec<Recorded>,
+    tape: Arc<Mutex<Tape>>,
+}
+
+/// A participant in the log.
+#[derive(Clone, Debug)]
+struct Recorded {
+    path: ActorPath,
+    life: Life,
+    /// It joins (again) at this instant, after the first.
+    joins_later: Option<u64>,
+}
+
+/// When a participant is in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Life {
+    first_due: SimTime,
+    leaves_at: Option<SimTime>,
+}
+
+impl Playback {
+    /// Opens a log and looks through it for who joins and leaves when.
+    ///
+    /// # Errors
+    /// When it cannot be read, was cut off, lacks instants, or is being written.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self, LogError> {
+        let file = file.as_ref();
+        let unfit = |why: &str| LogError::Unfit { what: format!("{} cannot be played back: {why}", file.display()) };
+        if file == Path::new("-") {
+            return Err(unfit("it is read twice, and the standard input can be read once; give a file"));
+        }
+        let recorded = scan(file)?;
+        let log = LogReader::follow(file)?;
+        let header = log.header().clone();
+        let numbers = recorded.iter().map(|recorded| recorded.path.as_str().into()).zip(0..).collect();
+        let places = vec![None; recorded.len()];
+        let tape = Tape { log, instant: InstantRecord::default(), at: At::Start, numbers, places };
+        Ok(Self { header, file: file.to_owned(), recorded, tape: Arc::new(Mutex::new(tape)) })
+    }
+
+    /// The log's header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The participants in the log, in the order of their joining.
+    pub fn paths(&self) -> impl ExactSizeIterator<Item = &ActorPath> {
+        self.recorded.iter().map(|recorded| &recorded.path)
+    }
+
+    /// One participant, to be put into an actor whose other parts are live. It joins and leaves with that actor.
+    ///
+    /// # Errors
+    /// When nobody of this path is in the log.
+    pub fn participant(&self, path: &ActorPath) -> Result<Played, LogError> {
+        let found = self.recorded.iter().position(|recorded| recorded.path == *path);
+        match found {
+            Some(number) => self.played(number),
+            None => Err(LogError::Unfit { what: format!("nobody called `{path}` is in {}", self.file.display()) }),
+        }
+    }
+
+    fn played(&self, number: usize) -> Result<Played, LogError> {
+        let recorded = &self.recorded[number];
+        if let Some(tick) = recorded.joins_later {
+            let what = format!(
+                "{}: `{}` joins at instant {tick}, and only those who are there from the first instant on can be played back",
+                self.file.display(),
+                recorded.path
+            );
+            return Err(LogError::Unfit { what });
+        }
+        Ok(Played { number, tape: self.tape.clone() })
+    }
+
+    /// Actors of the participants that `select` picks by their paths, to be added to a world in this order. They are first
+    /// due when they were, and leave when they did.
+    ///
+    /// Participants under one path become one actor as far as they join and leave together. Those under the path of
+    /// participants that are not picked become actors of their own under it, so a live actor of that path has to be added before.
+    ///
+    /// # Errors
+    /// When one that is picked joined after the first instant.
+    pub fn actors(&self, select: impl Fn(&ActorPath) -> bool) -> Result<Vec<Actor>, LogError> {
+        // Paths at which something live stands, so that an actor can stand under them.
+        let mut standing: BTreeSet<ActorPath> = BTreeSet::new();
+        // Those under one outermost path are looked at together; trees come in the order of their first participants.
+        let mut trees: Vec<Vec<usize>> = Vec::new();
+        let mut tree_of: BTreeMap<&str, usize> = BTreeMap::new();
+        for (Recorded { path, .. }, number) in self.recorded.iter().zip(0..) {
+            if select(path) {
+                let tree = *tree_of.entry(path.segments().next().unwrap_or_default()).or_insert(trees.len());
+                if tree == trees.len() {
+                    trees.push(Vec::new());
+                }
+                trees[tree].push(number);
+            } else {
+                standing.extend(ancestors(path).chain([path.clone()]));
+            }
+        }
+        let mut actors = Vec::new();
+        for tree in trees {
+            self.tree(tree, &mut standing, &mut actors)?;
+        }
+        Ok(actors)
+    }
+
+    /// Actors of participants under one outermost path.
+    fn tree(
+        &self,
+        mut rest: Vec<usize>,
+        standing: &mut BTreeSet<ActorPath>,
+        actors: &mut Vec<Actor>,
+    ) -> Result<(), LogError> {
+        while let Some(&first) = rest.first() {
+            let Recorded { path, life, .. } = &self.recorded[first];
+            let root = ancestors(path).find(|path| !standing.contains(path)).unwrap_or_else(|| path.clone());
+            let together = |number: usize| {
+                let other = &self.recorded[number];
+                // A participant that has the root's path has no parts.
+                other.life == *life && if root == *path { other.path == root } else { other.path.is_within(&root) && other.path != root }
+            };
+            let members: Vec<usize> = rest.iter().copied().filter(|&number| together(number)).collect();
+            rest.retain(|number| !members.contains(number));
+            for &number in &members {
+                let path = &self.recorded[number].path;
+                standing.extend(ancestors(path).chain([path.clone()]));
+            }
+            let actor = if root == *path {
+                Actor::of(root.as_str(), self.played(first)?)
+            } else {
+                Actor::of(root.as_str(), self.group(root.segments().count(), &members)?)
+            };
+            let actor = actor.first_due(life.first_due);
+            actors.push(match life.leaves_at {
+                Some(time) => actor.leaves_at(time),
+                None => actor,
+            });
+        }
+        Ok(())
+    }
+
+    /// Members under one path as a tree; `depth` segments of their paths lie above it.
+    fn group(&self, depth: usize, members: &[usize]) -> Result<Group, LogError> {
+        let name = |number: usize| self.recorded[number].path.segments().nth(depth).unwrap_or_default();
+        let is_leaf = |number: usize| self.recorded[number].path.segments().count() == depth + 1;
+        let mut group = Actor::group();
+        let mut done = BTreeSet::new();
+        for &number in members {
+            if !done.insert(name(number)) {
+                continue;
+            }
+            if is_leaf(number) {
+                group = group.child(name(number), self.played(number)?);
+            } else {
+                let inner: Vec<usize> =
+                    members.iter().copied().filter(|&other| name(other) == name(number)).collect();
+                group = group.child(name(number), self.group(depth + 1, &inner)?);
+            }
+        }
+        Ok(group)
+    }
+}
+
+/// The paths above a path, from the outermost on.
+fn ancestors(path: &ActorPath) -> impl Iterator<Item = ActorPath> {
+    let mut above: Vec<ActorPath> = std::iter::successors(path.parent(), ActorPath::parent).collect();
+    above.reverse();
+    above.into_iter()
+}
+
+/// Looks through a log for joins and leaves.
+fn scan(file: &Path) -> Result<Vec<Recorded>, LogError> {
+    let mut log = LogReader::open(file)?;
+    let mut instant = InstantRecord::default();
+    let mut recorded: Vec<Recorded> = Vec::new();
+    let mut numbers: BTreeMap<Box<str>, usize> = BTreeMap::new();
+    let mut tick = 0;
+    loop {
+        match log.next_text(&mut instant.lines)? {
+            Block::Instant => {}
+            Block::Gap { line, .. } => {
+                return Err(log.fault(line, "instants are missing here, so the log cannot be played back".to_owned()));
+            }
+            Block::Last { .. } => return Ok(recorded),
+        }
+        for (text, line) in instant.lines.membership() {
+            let fault = |what: String| log.fault(line, what);
+            let Line::Membership(change) = Line::parse(text).map_err(fault)? else { continue };
+            let path = ActorPath::new(change.path).map_err(|error| fault(error.to_string()))?;
+            let known = numbers.get(change.path).copied();
+            match (change.kind, known) {
+                (MembershipKind::Join, None) => {
+                    numbers.insert(change.path.into(), recorded.len());
+                    let life = Life { first_due: change.time, leaves_at: None };
+                    recorded.push(Recorded { path, life, joins_later: (tick > 0).then_some(tick) });
+                }
+                (MembershipKind::Join, Some(number)) => recorded[number].joins_later = Some(tick),
+                (MembershipKind::Leave, Some(number)) => recorded[number].life.leaves_at = Some(change.time),
+                (MembershipKind::Leave, None) => return Err(fault(format!("`{path}` leaves, and is not in the world"))),
+            }
+        }
+        tick += 1;
+    }
+}
+
+/// Plays one participant back: publishes what it published when it did, and is due when it was.
+pub struct Played {
+    number: usize,
+    tape: Arc<Mutex<Tape>>,
+}
+
+/// The log, wound to an instant. Whoever steps first at an instant winds it; the order among them changes nothing.
+struct Tape {
+    log: LogReader,
+    instant: InstantRecord,
+    at: At,
+    /// Participants by path.
+    numbers: BTreeMap<Box<str>, usize>,
+    /// Where each participant's step is in the instant, with the instant's number.
+    places: Vec<Option<(u64, usize)>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Start,
+    Instant(SimTime),
+    End,
+}
+
+impl Tape {
+    /// Winds to an instant; says whether the log has it.
+    fn wind(&mut self, now: SimTime) -> Result<bool, LogError> {
+        loop {
+            match self.at {
+                At::Instant(time) if time >= now => return Ok(time == now),
+                At::End => return Ok(false),
+                At::Start | At::Instant(_) => {}
+            }
+            match self.log.next_block(&mut self.instant)? {
+                Block::Instant => self.at = At::Instant(self.instant.time),
+                Block::Gap { .. } | Block::Last { .. } => self.at = At::End,
+            }
+            if self.at == At::Instant(now) {
+                for (step, place) in self.instant.steps().zip(0..) {
+                    if let Some(&number) = self.numbers.get(step.step.path) {
+                        self.places[number] = Some((self.instant.tick, place));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Participant for Played {
+    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        // Poisoned means that another participant panicked while it read, and the run halts for that.
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        if !tape.wind(ctx.now())? {
+            // The run goes on where the log has ended.
+            return if tape.at == At::End { Ok(ctx.never()) } else { Err(not_there(ctx)) };
+        }
+        let place = tape.places[self.number].filter(|(tick, _)| *tick == tape.instant.tick);
+        let Some(step) = place.and_then(|(_, place)| tape.instant.step(place)) else { return Err(not_there(ctx)) };
+        let (there, here) = (tape.log.header().world.as_str(), ctx.world().to_owned());
+        for recorded in step.signals() {
+            let signal = recorded.signal;
+            let payload = Payload::from_text(signal.payload.as_bytes())?;
+            if there == here {
+                ctx.publish_payload(signal.key, &payload)?;
+            } else {
+                let key = signal.key.strip_prefix("chaconne/").and_then(|key| key.strip_prefix(there));
+                let key = key.map_or(signal.key.to_owned(), |rest| format!("chaconne/{here}{rest}"));
+                ctx.publish_payload(&key, &payload)?;
+            }
+        }
+        Ok(step.step.next_due)
+    }
+}
+
+fn not_there(ctx: &StepCtx<'_>) -> StepError {
+    format!("the log that is played back has no step of it at {} s; it was put where it is due at other times", ctx.now())
+        .into()
+}
