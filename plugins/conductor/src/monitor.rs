@@ -156,6 +156,11 @@ impl<'a> Instant<'a> {
 }
 
 impl<'a> Step<'a> {
+    /// How many signals the step published.
+    pub fn published(&self) -> usize {
+        self.published.len()
+    }
+
     /// What the step published, in order.
     pub fn signals(&self) -> impl Iterator<Item = SeenSignal<'a>> + use<'a> {
         let outputs = self.routing.outputs_of(self.leaf);

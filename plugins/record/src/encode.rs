@@ -1,6 +1,6 @@
 //! Writing the lines of a log, as [the specification](crate::format) has them.
 
-use chaconne_conductor::monitor::{Instant, Membership};
+use chaconne_conductor::monitor::{Instant, Membership, SeenSignal};
 use chaconne_sim_core::canon;
 use chaconne_sim_core::fingerprint::{Fingerprint, MembershipKind};
 use chaconne_sim_core::time::SimTime;
@@ -11,12 +11,22 @@ use crate::line::{Cause, End, FORMAT, Gap, Halted, Header, Last, VERSION};
 #[derive(Default)]
 pub(crate) struct Encoder {
     pub(crate) out: Vec<u8>,
-    /// The text of the next due time that came last: most participants of an instant have the same.
+    /// The entries of `steps`, put together while signals are written.
+    steps: Vec<u8>,
+    /// What follows the path of a step without state, up to the next path; kept, because most participants of an instant
+    /// have the same next due time.
     due: Option<SimTime>,
-    due_text: Vec<u8>,
+    between: Vec<u8>,
+    /// What precedes the path of a signal.
     prefix: Vec<u8>,
     digits: itoa::Buffer,
 }
+
+/// How an entry of `steps` begins.
+const OPEN: &[u8] = b"[\"";
+
+/// How an entry without state goes on after its next due time, up to the path of the next one.
+const NO_STATE: &[u8] = b",null],[\"";
 
 /// How much an instant holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,61 +62,72 @@ impl Encoder {
         for change in instant.membership {
             self.membership(change);
         }
-        let mut size = Size::default();
         self.prefix.clear();
         self.prefix.extend_from_slice(b"{\"type\":\"signal\",\"time\":");
         instant.time.append_to(&mut self.prefix);
         self.prefix.extend_from_slice(b",\"path\":\"");
-        for step in instant.steps() {
+        self.steps.clear();
+        self.steps.extend_from_slice(OPEN);
+        let mut size = Size::default();
+        // By `for_each`, which walks nested lists faster than `for`.
+        instant.steps().for_each(|step| {
             size.steps += 1;
-            // Paths and keys hold nothing that JSON escapes.
-            for signal in step.signals() {
-                size.signals += 1;
-                let (path, key) = (step.path.as_str(), signal.key.as_str());
-                self.out.reserve(self.prefix.len() + path.len() + key.len() + signal.text.len() + 64);
-                self.out.extend_from_slice(&self.prefix);
-                self.raw(path);
-                self.raw("\",\"key\":\"");
-                self.raw(key);
-                self.raw("\",\"seq\":");
-                self.u64(signal.seq);
-                self.raw(",\"payload\":");
-                self.out.extend_from_slice(signal.text);
-                self.raw("}\n");
+            let path = step.path.as_str();
+            if step.published() > 0 {
+                step.signals().for_each(|signal| self.signal(path, &signal));
+                size.signals += step.published() as u64;
             }
-        }
+            self.step(path, step.next_due, step.state);
+        });
         self.raw("{\"type\":\"tick\",\"tick\":");
         self.u64(instant.tick);
         self.raw(",\"time\":");
         instant.time.append_to(&mut self.out);
         self.raw(",\"steps\":[");
-        let mut first = true;
-        for step in instant.steps() {
-            if self.due != Some(step.next_due) {
-                self.due = Some(step.next_due);
-                self.due_text.clear();
-                self.due_text.extend_from_slice(b"\",");
-                step.next_due.append_to(&mut self.due_text);
-                self.due_text.push(b',');
-            }
-            self.raw(if first { "[\"" } else { ",[\"" });
-            first = false;
-            self.raw(step.path.as_str());
-            self.out.extend_from_slice(&self.due_text);
-            match step.state {
-                None => self.raw("null]"),
-                Some(state) => {
-                    self.hash(state);
-                    self.out.push(b']');
-                }
-            }
-        }
+        // The last entry is followed by the opening of one that does not come.
+        self.steps.truncate(self.steps.len() - OPEN.len());
+        self.out.extend_from_slice(self.steps.strip_suffix(b",").unwrap_or(&self.steps));
         self.raw("],\"tick_hash\":");
         self.hash(instant.tick_hash);
         self.raw(",\"world_hash\":");
         self.hash(instant.world_hash);
         self.raw("}\n");
         size
+    }
+
+    /// Paths and keys hold nothing that JSON escapes.
+    fn signal(&mut self, path: &str, signal: &SeenSignal<'_>) {
+        let key = signal.key.as_str();
+        self.out.reserve(self.prefix.len() + path.len() + key.len() + signal.text.len() + 64);
+        self.out.extend_from_slice(&self.prefix);
+        self.raw(path);
+        self.raw("\",\"key\":\"");
+        self.raw(key);
+        self.raw("\",\"seq\":");
+        self.u64(signal.seq);
+        self.raw(",\"payload\":");
+        self.out.extend_from_slice(signal.text);
+        self.raw("}\n");
+    }
+
+    fn step(&mut self, path: &str, next_due: SimTime, state: Option<Fingerprint>) {
+        if self.due != Some(next_due) {
+            self.due = Some(next_due);
+            self.between.clear();
+            self.between.extend_from_slice(b"\",");
+            next_due.append_to(&mut self.between);
+            self.between.extend_from_slice(NO_STATE);
+        }
+        self.steps.extend_from_slice(path.as_bytes());
+        match state {
+            None => self.steps.extend_from_slice(&self.between),
+            Some(state) => {
+                self.steps.extend_from_slice(&self.between[..self.between.len() - NO_STATE.len()]);
+                self.steps.extend_from_slice(b",\"");
+                self.steps.extend_from_slice(&state.to_hex());
+                self.steps.extend_from_slice(b"\"],[\"");
+            }
+        }
     }
 
     fn membership(&mut self, change: &Membership) {
