@@ -4,21 +4,23 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+#[path = "../../src/bin/chaconne/console.rs"]
 mod console;
+#[path = "../../src/bin/chaconne/program.rs"]
+mod program;
 
 use std::fmt::Display;
 use std::fs::File;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use bevy::prelude::*;
 use chaconne::prelude::*;
-use clap::error::{ContextKind, ContextValue};
-use clap::{Args, Parser};
+use clap::Args;
 use serde::Serialize;
 
 pub(crate) use console::{Progress, count, counted, say};
+pub(crate) use program::{Failure, run};
 
 /// Options that every example understands.
 #[derive(Args, Clone, Debug)]
@@ -38,62 +40,6 @@ pub(crate) struct Options {
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     pub(crate) no_typed: bool,
-}
-
-/// Why an example fails. The text is one sentence that says what and where.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Bad usage or input.
-    Input(String),
-    /// The run failed, or came to another result than it should.
-    Run(String),
-    /// The run halted; the conductor has said why.
-    Halted,
-}
-
-impl Failure {
-    /// What was given is wrong, as `error` says.
-    pub(crate) fn input(error: impl Display) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-/// Reads the command line, runs an example and turns its end into an exit code.
-pub(crate) fn run<A: Parser>(example: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
-    // A negative number is a wrong value, not an option of that name.
-    let command = A::command().mut_args(|argument| {
-        let is_valued = argument.get_action().takes_values();
-        if is_valued { argument.allow_negative_numbers(true) } else { argument }
-    });
-    let ended = match command.try_get_matches().and_then(|matches| A::from_arg_matches(&matches)) {
-        Ok(arguments) => example(arguments),
-        Err(error) if error.use_stderr() => Err(Failure::Input(sentence(&error))),
-        Err(help) => {
-            say(help.render().to_string().trim_end());
-            Ok(())
-        }
-    };
-    Progress::erase();
-    let (text, code) = match ended {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Input(text)) => (text, 2),
-        Err(Failure::Run(text)) => (text, 1),
-        Err(Failure::Halted) => return ExitCode::from(1),
-    };
-    console::complain(&text.replace('\n', " "));
-    ExitCode::from(code)
-}
-
-/// What is wrong with the command line, in one sentence.
-fn sentence(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    // Up to the first empty line; a value may have line breaks of its own.
-    let first = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-    let first = first.strip_prefix("error: ").unwrap_or(&first);
-    match error.get(ContextKind::SuggestedArg) {
-        Some(ContextValue::String(other)) => format!("{first}; did you mean `{other}`?"),
-        _ => format!("{first}; `--help` lists the options"),
-    }
 }
 
 /// A file that an example is given to read.
@@ -174,9 +120,7 @@ impl Options {
     /// Prints an object as the last line, if `--json` is given.
     pub(crate) fn json(&self, object: &impl Serialize) {
         if self.json {
-            Progress::erase();
-            // Keys are texts and numbers finite; what is not would be printed as null.
-            say(serde_json::to_string(object).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")));
+            console::say_json(object);
         }
     }
 }

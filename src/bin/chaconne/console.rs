@@ -1,9 +1,11 @@
-//! Lines on stdout, and a line of progress on a terminal.
+//! Lines on stdout, and a line of progress on a terminal. The examples include this file by its path.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use serde::Serialize;
 
 /// Runs shorter than this show no progress.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -23,6 +25,12 @@ pub(crate) fn say(line: impl Display) {
         complain(&format!("the output cannot be written ({error})"));
         std::process::exit(1);
     }
+}
+
+/// Prints an object on one line.
+pub(crate) fn say_json(object: &impl Serialize) {
+    // Keys are texts and numbers finite; what is not would be printed as null.
+    say(serde_json::to_string(object).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")));
 }
 
 /// Prints an error on stderr.

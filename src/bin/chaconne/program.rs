@@ -1,0 +1,78 @@
+//! What every program does alike: it reads its command line, fails in one sentence, and ends with an exit code. The
+//! examples include this file by its path.
+//!
+//! Exit codes: 0 success, 1 what was to be done failed or differed, 2 bad usage or input.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Command, Parser};
+
+use super::console::{Progress, complain, say};
+
+/// Why a program fails. The text is one sentence that says what and where.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Bad usage or input.
+    Input(String),
+    /// The run failed, or came to another result than it should.
+    Run(String),
+    /// The run halted; the conductor has said why.
+    #[allow(dead_code, reason = "the command runs nothing that could halt")]
+    Halted,
+}
+
+impl Failure {
+    /// What was given is wrong, as `error` says.
+    #[allow(dead_code, reason = "not every program needs it")]
+    pub(crate) fn input(error: impl Display) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// Reads the command line, does the work and turns its end into an exit code.
+pub(crate) fn run<A: Parser>(work: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
+    let command = with_negative_numbers(A::command());
+    let ended = match command.try_get_matches().and_then(|matches| A::from_arg_matches(&matches)) {
+        Ok(arguments) => work(arguments),
+        Err(error) if error.use_stderr() => Err(Failure::Input(sentence(&error))),
+        Err(help) => {
+            say(help.render().to_string().trim_end());
+            Ok(())
+        }
+    };
+    Progress::erase();
+    let (text, code) = match ended {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Input(text)) => (text, 2),
+        Err(Failure::Run(text)) => (text, 1),
+        Err(Failure::Halted) => return ExitCode::from(1),
+    };
+    complain(&text.replace('\n', " "));
+    ExitCode::from(code)
+}
+
+/// A negative number is a wrong value, not an option of that name.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|argument| {
+        let is_valued = argument.get_action().takes_values();
+        if is_valued { argument.allow_negative_numbers(true) } else { argument }
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
+/// What is wrong with the command line, in one sentence.
+fn sentence(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    // Up to the first empty line; a value may have line breaks of its own.
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let first = first.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let first = first.strip_prefix("error: ").unwrap_or(&first);
+    let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    match suggested.into_iter().find_map(|kind| error.get(kind)) {
+        Some(ContextValue::String(other)) => format!("{first}; did you mean `{other}`?"),
+        Some(ContextValue::Strings(others)) if !others.is_empty() => format!("{first}; did you mean `{}`?", others[0]),
+        _ => format!("{first}; `--help` lists the options"),
+    }
+}
