@@ -218,8 +218,12 @@ impl<'a> Comparison<'a> {
         };
         let of = a.or(b)?;
         let field = if of.change.kind == MembershipKind::Join { Field::Join } else { Field::Leave };
-        let lines =
-            (a.map_or(self.expected.line_numbers().0, |a| a.line), b.map_or(self.found.line_numbers().0, |b| b.line));
+        // Where a line that is not there would be.
+        let place = |list: &[RecordedMembership<'_>], record: &InstantRecord| match list.get(at) {
+            Some(line) => line.line,
+            None => list.last().map_or(record.line_numbers().0, |line| line.line + 1),
+        };
+        let lines = (place(&expected, self.expected), place(&found, self.found));
         let path = Some(of.change.path.to_owned());
         Some(Difference { path, ..self.difference(field, lines, text(a), text(b)) })
     }

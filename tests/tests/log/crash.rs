@@ -1,0 +1,87 @@
+//! A process that is killed while it records loses the instant that it was in, and no more.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use chaconne_record::{LogError, check, recover};
+use chaconne_sim_core::{DetRng, rng::Domain, StreamKey};
+
+use super::{folder, lines};
+
+/// Records, kills the process after some time, and returns how many instants the recorder had surely taken.
+fn record_and_kill(file: &Path, after: Duration) -> u64 {
+    let mut child =
+        Command::new(env!("CARGO_BIN_EXE_recording")).arg(file).stdout(Stdio::piped()).spawn().unwrap();
+    // Read all the time, so that the child never waits for us.
+    let mut stdout = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let (mut last, mut count) = (0, [0; 8]);
+        while stdout.read_exact(&mut count).is_ok() {
+            last = u64::from_le_bytes(count);
+        }
+        last
+    });
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
+
+/// Moments within the first 25 ms, some of them before the header is written.
+fn moments() -> impl Iterator<Item = Duration> {
+    let mut rng: DetRng = StreamKey::new(200, Domain::Step, "crash", "", 0).stream(0);
+    std::iter::from_fn(move || Some(Duration::from_micros(rng.range(1_000_u64..25_000))))
+}
+
+#[test]
+fn two_hundred_kills_lose_at_most_the_last_instant() {
+    let folder = folder();
+    let [file, saved] = ["log.jsonl", "saved.jsonl"].map(|name| folder.path().join(name));
+    let mut with_instants = 0;
+    for after in moments().take(200) {
+        let _ = std::fs::remove_file(&file);
+        let taken = record_and_kill(&file, after);
+        match recover(&file, &saved, |_| ()) {
+            Ok(report) => {
+                assert!(report.ticks >= taken, "{} instants of {taken}", report.ticks);
+                let checked = check(&saved, |_| ()).unwrap();
+                assert_eq!((checked.ticks, checked.gaps.len()), (report.ticks, 0));
+                // What was saved is what is there, line for line.
+                let (before, after) = (lines(&file), lines(&saved));
+                assert_eq!(before[..after.len() - 1], after[..after.len() - 1]);
+                with_instants += u64::from(taken > 0);
+            }
+            // Killed before the header was written.
+            Err(LogError::NotALog { .. } | LogError::Open { .. }) => assert_eq!(taken, 0),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(with_instants > 100, "only {with_instants} of the processes had recorded something");
+}
+
+#[test]
+fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyte_at_most() {
+    let folder = folder();
+    let [file, saved] = ["log.jsonl.zst", "saved.jsonl"].map(|name| folder.path().join(name));
+    let mut with_instants = 0;
+    for after in [30, 300, 1_200, 1_500].into_iter().map(Duration::from_millis) {
+        let _ = std::fs::remove_file(&file);
+        let taken = record_and_kill(&file, after);
+        match recover(&file, &saved, |_| ()) {
+            Ok(report) => {
+                check(&saved, |_| ()).unwrap();
+                // All that was taken but is lost, in bytes of lines.
+                let per_instant = std::fs::metadata(&saved).unwrap().len() / report.ticks.max(1);
+                let lost = taken.saturating_sub(report.ticks) * per_instant;
+                // A frame being filled, one being written, and what waits for them.
+                assert!(report.ticks == 0 || lost <= 3 << 20, "{lost} bytes of {} instants are lost", taken - report.ticks);
+                with_instants += u64::from(report.ticks > 0);
+            }
+            Err(LogError::NotALog { .. } | LogError::Open { .. }) => assert_eq!(taken, 0),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(with_instants >= 2, "only {with_instants} of the processes had recorded something");
+}
