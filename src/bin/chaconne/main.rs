@@ -16,7 +16,7 @@ use clap_complete::Shell;
 
 /// Works with what runs of Chaconne leave behind
 #[derive(Parser)]
-#[command(name = "chaconne", version, after_help = EXIT_CODES)]
+#[command(name = "chaconne", bin_name = "chaconne", version, after_help = EXIT_CODES, arg_required_else_help = false)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -30,7 +30,7 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 a log is damaged or cut off o
 #[derive(Subcommand)]
 enum Command {
     /// Logs of runs: look into them, check, compare, recover, export
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = false)]
     Log(log::Command),
     /// Print the completions of a shell
     ///

@@ -72,7 +72,10 @@ fn sentence(error: &clap::Error) -> String {
     let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     match suggested.into_iter().find_map(|kind| error.get(kind)) {
         Some(ContextValue::String(other)) => format!("{first}; did you mean `{other}`?"),
-        Some(ContextValue::Strings(others)) if !others.is_empty() => format!("{first}; did you mean `{}`?", others[0]),
+        // The likeliest comes last.
+        Some(ContextValue::Strings(others)) if !others.is_empty() => {
+            format!("{first}; did you mean `{}`?", others[others.len() - 1])
+        }
         _ => format!("{first}; `--help` lists the options"),
     }
 }

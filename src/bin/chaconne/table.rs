@@ -34,7 +34,8 @@ impl Table {
 
     /// Adds a row. It is made only when it is shown.
     pub(crate) fn row<const N: usize>(&mut self, cells: impl FnOnce() -> [String; N]) {
-        if self.total < self.shown {
+        // One more, because a line that says that one is left out would take as much room.
+        if self.total <= self.shown {
             self.rows.push(cells().to_vec());
         }
         self.total += 1;
@@ -45,19 +46,21 @@ impl Table {
         if self.total == 0 {
             return;
         }
-        let columns = self.rows[0].len();
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+        let left_out = self.total.saturating_sub(self.shown);
+        let rows = if left_out > 1 { &self.rows[..=self.shown] } else { &self.rows[..] };
+        let columns = rows[0].len();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
         let widths: Vec<usize> = (0..columns).map(width).collect();
         say("");
-        for row in &self.rows {
+        for row in rows {
             let mut line = format!("  {:<width$}", row[0], width = widths[0]);
             for (cell, width) in row.iter().zip(&widths).skip(1) {
                 line += &format!("  {cell:>width$}");
             }
             say(line.trim_end());
         }
-        if self.total > self.shown {
-            say(format_args!("  … and {} more; --all shows them", count((self.total - self.shown) as u64)));
+        if left_out > 1 {
+            say(format_args!("  … and {} more; --all shows them", count(left_out as u64)));
         }
     }
 }

@@ -18,19 +18,30 @@ const CHUNK: usize = 64 * 1024;
 
 /// Print the lines of a log as they are, or those that filters choose
 ///
-/// Lines are printed byte for byte. What stands behind the last complete instant of a log that was cut off is left out.
-/// Several --key, or several --actor, or several types choose what any of them chooses; different filters choose what all of them do. A filter leaves
-/// out lines that it says nothing about (a tick has no key, a header no time), unless --type names their type.
+/// Lines are printed byte for byte. What stands behind the last complete instant of a log
+/// that was cut off is left out.
+///
+/// A line is printed when all filters choose it; of several --key, several --actor or
+/// several types, one is enough. A filter leaves out lines that it says nothing about
+/// (a tick has no key, a header no time), unless --type names their type.
+///
+///   chaconne log cat run.jsonl --key ego/pose --from 10 --to 20 --payload
+///   chaconne log cat run.jsonl --actor ego --type join,leave,signal
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: Input,
-    /// Signals whose key is in this set
+    /// Signals whose key is in this set, such as 'ego/pose' or '*/pose'
     ///
-    /// A whole key expression, such as `chaconne/*/actor/ego/pose`; or one without what all keys begin with, whatever the
-    /// world: `ego/pose` (ego's pose), `*/pose` (that of each actor of one segment), `**/pose` or `pose` (everybody's),
-    /// `ego/**` (all of ego's). Put it in quotes, so that the shell leaves the stars alone.
-    #[arg(long = "key", value_name = "EXPR", value_parser = expression)]
+    /// Either a whole key expression, such as 'chaconne/*/actor/ego/pose', or one without
+    /// what all keys begin with, which means any world's:
+    ///   'ego/pose'             ego's pose
+    ///   '*/pose'               the pose of every actor whose path is one segment
+    ///   '**/pose', or 'pose'   everybody's pose
+    ///   'ego/**'               everything of ego and of what is below it
+    /// The quotes keep the shell from taking the stars for names of files.
+    #[arg(long = "key", value_name = "EXPR", value_parser = expression, verbatim_doc_comment)]
     keys: Vec<KeyExpr>,
     /// Lines about this actor or what is below its path: signals that it published, joins, leaves
     #[arg(long = "actor", value_name = "PATH")]

@@ -5,9 +5,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, name, progress, say, span_text,
+    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gap_text, name, progress, say,
+    span_text,
 };
-use crate::console::{count, counted};
+use crate::console::counted;
 use crate::program::Failure;
 
 /// Check a log: the order of its lines, and every hash computed again from its signals
@@ -54,8 +55,7 @@ fn print(file: &str, report: &CheckReport, quiet: bool) {
         ),
     );
     for gap in &report.gaps {
-        let what = "instants are missing: from";
-        say(quiet, format_args!("{what} {} on and before {}", count(gap.tick), count(gap.next)));
+        say(quiet, format_args!("missing: {}", gap_text(gap.tick, gap.next)));
     }
     say(quiet, format_args!("world hash {}", report.last.world_hash));
 }

@@ -41,9 +41,8 @@ pub(super) fn run(Arguments { a, b, json }: Arguments, quiet: bool) -> Result<()
     }
     if !quiet && !made.is_empty() {
         say(quiet, "made differently, which is not compared:");
-        let rows: Vec<_> =
-            made.iter().map(|(name, [a, b])| (name.as_str(), format!("{} | {}", text(a), text(b)))).collect();
-        pairs(&rows);
+        let values = |[a, b]: &[Value; 2]| side_by_side(&text(a), &text(b));
+        pairs(&made.iter().map(|(name, both)| (name.as_str(), values(both))).collect::<Vec<_>>());
     }
     json.say(&Object {
         a: &file,
@@ -89,6 +88,11 @@ fn compare(name: &str, a: &Value, b: &Value, differing: &mut BTreeMap<String, [V
         let name = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
         compare(&name, &a[field.as_str()], &b[field.as_str()], differing);
     }
+}
+
+/// Two values on a line, or below each other when they are long.
+fn side_by_side(a: &str, b: &str) -> String {
+    if a.len() + b.len() < 60 { format!("{a} | {b}") } else { format!("{a}\n{b}") }
 }
 
 fn text(value: &Value) -> String {

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, name, progress, span_text,
+    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gap_text, name, progress,
+    span_text,
 };
 use crate::console::{count, counted, say};
 use crate::program::Failure;
@@ -85,13 +86,6 @@ fn status(file: &str, summary: &Summary) -> String {
             count(*line),
             counted(summary.ticks, "complete instant"),
         ),
-    }
-}
-
-fn gap_text(first: u64, next: u64) -> String {
-    match next.saturating_sub(first) {
-        0 | 1 => format!("instant {}", count(first)),
-        several => format!("instants {} to {} ({})", count(first), count(next - 1), count(several)),
     }
 }
 

@@ -159,6 +159,14 @@ struct GapObject {
     next: u64,
 }
 
+/// Instants that are missing, for people.
+fn gap_text(first: u64, next: u64) -> String {
+    match next.saturating_sub(first) {
+        0 | 1 => format!("instant {}", count(first)),
+        several => format!("instants {} to {} ({})", count(first), count(next - 1), count(several)),
+    }
+}
+
 fn gap_objects(gaps: &[Gap]) -> Vec<GapObject> {
     gaps.iter().map(|gap| GapObject { tick: gap.tick, next: gap.next }).collect()
 }
