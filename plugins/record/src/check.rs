@@ -204,11 +204,6 @@ impl Checker {
         }
     }
 
-    /// The world's hash so far; not known right after a gap.
-    pub(crate) fn world_hash(&self) -> Option<Fingerprint> {
-        self.world_hash
-    }
-
     /// Takes in that instants are missing.
     pub(crate) fn gap(&mut self, gap: Gap) -> Result<(), String> {
         if gap.tick != self.next_tick || gap.next <= gap.tick {
@@ -237,6 +232,9 @@ impl Checker {
             let what = format!("tick: instant {} where instant {} comes next", instant.tick, self.next_tick);
             return Err((line, what));
         }
+        let Some(next_tick) = self.next_tick.checked_add(1) else {
+            return Err((line, format!("tick: instant {} has none after it that could be counted", instant.tick)));
+        };
         let now = instant.time;
         if let Some(last) = self.now.filter(|last| now <= *last) {
             return Err((line, format!("time: instant {} is at {now} s, not after {last} s", instant.tick)));
@@ -275,7 +273,7 @@ impl Checker {
                     );
                     return Err((signal.line, what));
                 }
-                rows[at].seq = Some(expected + 1);
+                rows[at].seq = expected.checked_add(1);
             }
             self.participants.likely = rows[at].successor;
             stepped += 1;
@@ -292,7 +290,7 @@ impl Checker {
             }
         }
         self.hashes(instant, first, line)?;
-        self.next_tick += 1;
+        self.next_tick = next_tick;
         self.now = Some(now);
         self.span = Some((self.span.map_or(now, |span| span.0), now));
         self.ticks += 1;

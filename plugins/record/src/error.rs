@@ -37,6 +37,14 @@ pub enum LogError {
         /// Why.
         source: io::Error,
     },
+    /// The file that a log was to be turned into could not be written.
+    #[error("cannot write {}: {source}; what was there before is as it was", file.display())]
+    Output {
+        /// The file or folder.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The file could not be read.
     #[error("{}:{line}: cannot read on: {source}; `chaconne log recover` saves what can be read", file.display())]
     Read {

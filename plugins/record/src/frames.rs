@@ -6,12 +6,17 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
 use crate::source::{Damage, ZSTD_MAGIC};
 
+/// How far back the next frame is looked for. A damaged length makes the decoder run into the frames that follow.
+const FARTHEST: usize = 8 << 20;
+
 /// Decompressed frames.
 pub(crate) struct Frames<R> {
-    reader: R,
+    input: Input<R>,
     decoder: Decoder<'static>,
     state: State,
     damage: Damage,
+    /// How much the decoder wants to be given, which is one block at most.
+    wanted: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,20 +24,66 @@ enum State {
     /// Before the first byte of a frame.
     Between,
     Inside,
-    /// Looking for the next frame; this many bytes of the magic number have been seen.
-    Searching(usize),
+    /// Looking for the next frame.
+    Searching,
+}
+
+/// Compressed bytes, of which those of the frame that is being read can be read again.
+struct Input<R> {
+    reader: R,
+    tape: Vec<u8>,
+    /// What of the tape has been read, again.
+    at: usize,
+    is_taped: bool,
+}
+
+impl<R: BufRead> Input<R> {
+    fn fill(&mut self) -> io::Result<&[u8]> {
+        if self.at < self.tape.len() { Ok(&self.tape[self.at..]) } else { self.reader.fill_buf() }
+    }
+
+    /// Takes bytes of what [`fill`](Self::fill) gave.
+    fn consume(&mut self, count: usize) -> io::Result<()> {
+        if self.at < self.tape.len() {
+            self.at += count;
+            return Ok(());
+        }
+        if self.is_taped {
+            if self.tape.len() > FARTHEST {
+                self.tape.drain(..FARTHEST / 2);
+            }
+            self.tape.extend_from_slice(&self.reader.fill_buf()?[..count]);
+            self.at = self.tape.len();
+        }
+        self.reader.consume(count);
+        Ok(())
+    }
+
+    /// From here on, bytes can be read again.
+    fn mark(&mut self) {
+        self.tape.drain(..self.at);
+        self.at = 0;
+    }
+
+    /// Goes back to the mark, and over some bytes.
+    fn rewind(&mut self, over: usize) {
+        self.at = over.min(self.tape.len());
+    }
 }
 
 impl<R: BufRead> Frames<R> {
     pub(crate) fn new(reader: R, damage: Damage) -> Self {
         let decoder = Decoder::new().expect("a decoder without a dictionary needs nothing but memory");
-        Self { reader, decoder, state: State::Between, damage }
+        let input = Input { reader, tape: Vec::new(), at: 0, is_taped: damage == Damage::Skip };
+        Self { input, decoder, state: State::Between, damage, wanted: 1 }
     }
 
     /// Looks for the next frame; says whether there is one.
-    fn search(&mut self, mut seen: usize) -> io::Result<bool> {
-        loop {
-            let buffer = self.reader.fill_buf()?;
+    fn search(&mut self) -> io::Result<bool> {
+        let mut seen = 0;
+        while seen < ZSTD_MAGIC.len() {
+            self.input.mark();
+            let buffer = self.input.fill()?;
             if buffer.is_empty() {
                 return Ok(false);
             }
@@ -45,15 +96,25 @@ impl<R: BufRead> Frames<R> {
                     break;
                 }
             }
-            self.reader.consume(used);
-            if seen == ZSTD_MAGIC.len() {
-                self.decoder.reinit()?;
-                let mut nothing = [];
-                self.decoder.run(&mut InBuffer::around(&ZSTD_MAGIC), &mut OutBuffer::around(&mut nothing[..]))?;
-                self.state = State::Inside;
-                return Ok(true);
-            }
+            self.input.consume(used)?;
         }
+        self.input.mark();
+        self.decoder.reinit()?;
+        let mut nothing = [];
+        let (mut magic, mut nothing) = (InBuffer::around(&ZSTD_MAGIC), OutBuffer::around(&mut nothing[..]));
+        self.wanted = self.decoder.run(&mut magic, &mut nothing)?;
+        self.state = State::Inside;
+        Ok(true)
+    }
+
+    /// What was being decompressed ends here, and so does its line. The next frame is looked for from its beginning on, though not
+    /// at its own magic number.
+    fn give_up(&mut self, out: &mut [u8]) -> usize {
+        let over = usize::from(self.input.tape.starts_with(&ZSTD_MAGIC));
+        self.input.rewind(over);
+        self.state = State::Searching;
+        out[0] = b'\n';
+        1
     }
 }
 
@@ -63,34 +124,37 @@ impl<R: BufRead> Read for Frames<R> {
             return Ok(0);
         }
         loop {
-            if let State::Searching(seen) = self.state
-                && !self.search(seen)?
-            {
+            if self.state == State::Searching && !self.search()? {
                 return Ok(0);
             }
-            let buffer = self.reader.fill_buf()?;
+            let is_first = self.state == State::Between;
+            if is_first {
+                self.input.mark();
+            }
+            let buffer = self.input.fill()?;
             let at_end = buffer.is_empty();
-            if at_end && self.state == State::Between {
+            if at_end && is_first {
                 return Ok(0);
             }
+            // What a call decompresses before it fails is lost, so that where damage is skipped a call is given one block.
+            let given = if self.damage == Damage::Skip { buffer.len().min(self.wanted.max(1)) } else { buffer.len() };
             // At the end there may still be something to give that the last call had no room for.
-            let mut input = InBuffer::around(buffer);
+            let mut input = InBuffer::around(&buffer[..given]);
             let mut output = OutBuffer::around(&mut *out);
             let decoded = self.decoder.run(&mut input, &mut output);
             let (used, written) = (input.pos(), output.pos());
-            self.reader.consume(used);
+            self.input.consume(used)?;
             match decoded {
                 Ok(0) => {
                     self.state = State::Between;
+                    self.wanted = 1;
                     self.decoder.reinit()?;
                 }
-                Ok(_) => self.state = State::Inside,
-                Err(_) if self.damage == Damage::Skip => {
-                    self.state = State::Searching(0);
-                    // What was being decompressed ends here, and so does its line.
-                    out[written.min(out.len() - 1)] = b'\n';
-                    return Ok(written.min(out.len() - 1) + 1);
+                Ok(wanted) => {
+                    self.state = State::Inside;
+                    self.wanted = wanted;
                 }
+                Err(_) if self.damage == Damage::Skip => return Ok(self.give_up(out)),
                 Err(error) => {
                     return Err(io::Error::new(io::ErrorKind::InvalidData, format!("damaged compression ({error})")));
                 }
@@ -99,7 +163,10 @@ impl<R: BufRead> Read for Frames<R> {
                 return Ok(written);
             }
             if at_end && self.state == State::Inside {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+                if self.damage == Damage::Refuse {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                return Ok(self.give_up(out));
             }
         }
     }

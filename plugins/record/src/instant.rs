@@ -47,7 +47,8 @@ impl InstantText {
         (0..self.lines.len()).map(|index| self.line(index)).filter(|(text, _)| matches!(Kind::of(text), Ok(Kind::Join | Kind::Leave)))
     }
 
-    fn line(&self, index: usize) -> (&[u8], u64) {
+    /// A line without its line feed, and its number.
+    pub(crate) fn line(&self, index: usize) -> (&[u8], u64) {
         let (start, number) = self.lines[index];
         let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.0);
         (&self.text[start..end - 1], number)

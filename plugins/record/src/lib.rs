@@ -16,6 +16,7 @@
 //! | what is in a log, in numbers | [`summarize()`](summary::summarize), [`Summary`] |
 //! | comparing two logs | [`diff()`](diff::diff), [`DiffReport`], [`Difference`] |
 //! | reading a log | [`LogReader`], [`Line`](line::Line), [`InstantRecord`] |
+//! | saving what is whole in a damaged log | [`recover()`](recover::recover), [`RecoverReport`] |
 //! | what goes wrong | [`LogError`] |
 //!
 //! # Features
@@ -41,9 +42,11 @@ mod playback;
 mod provenance;
 mod reader;
 mod recorder;
+pub mod recover;
 mod sink;
 mod source;
 pub mod summary;
+mod temporary;
 mod verify;
 
 #[doc = include_str!("../FORMAT.md")]
@@ -59,5 +62,6 @@ pub use playback::{Playback, Played};
 pub use provenance::{Provenance, ProvenanceAppExt};
 pub use reader::{Block, LogLine, LogReader, RawLine};
 pub use recorder::{RecordPlugin, Recorder};
+pub use recover::{InputEnd, RecoverReport, recover};
 pub use summary::{Ending, Summary, summarize};
 pub use verify::{Verifier, VerifyPlugin};

@@ -42,6 +42,9 @@ pub(crate) struct LineSource {
     bytes: u64,
     exhausted: bool,
     compressed: bool,
+    damage: Damage,
+    /// Bytes were left out that cannot be of a line.
+    skipped: bool,
     position: Arc<AtomicU64>,
     length: Option<u64>,
 }
@@ -60,12 +63,13 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// How damage in compressed data is taken.
+/// How damage is taken: in compressed data, and lines that are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
     /// As an error.
     Refuse,
-    /// What can be decompressed is given, and reading goes on with the next frame.
+    /// What can be decompressed is given, and reading goes on with the next frame. Zeros, which no line holds, are left out with what
+    /// stands before them, and so is what is too long for a line.
     Skip,
 }
 
@@ -114,6 +118,8 @@ impl LineSource {
             bytes: 0,
             exhausted: false,
             compressed,
+            damage,
+            skipped: false,
             position,
             length,
         })
@@ -142,6 +148,11 @@ impl LineSource {
     /// The file's length in bytes, where it has one.
     pub(crate) fn file_length(&self) -> Option<u64> {
         self.length
+    }
+
+    /// Whether bytes were left out that cannot be of a line. Only with [`Damage::Skip`].
+    pub(crate) fn has_skipped(&self) -> bool {
+        self.skipped
     }
 
     /// The share of the file that has been read, in [0, 1]; `None` where its length is not known.
@@ -181,6 +192,15 @@ impl LineSource {
             self.end -= self.start;
             self.searched -= self.start;
             self.start = 0;
+        }
+        if self.damage == Damage::Skip {
+            // Without this, the zeros that a power failure leaves at the end of a file would fill the memory.
+            let zeros = memchr::memrchr(0, &self.buffer[..self.end]).map_or(0, |last| last + 1);
+            let useless = if self.end > LONGEST_LINE { self.end } else { zeros };
+            self.buffer.copy_within(useless..self.end, 0);
+            self.end -= useless;
+            self.searched = self.end;
+            self.skipped |= useless > 0;
         }
         if self.end > LONGEST_LINE {
             let what = format!("the line is longer than {} MiB, which no line of a log is", LONGEST_LINE >> 20);
