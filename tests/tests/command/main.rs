@@ -5,6 +5,7 @@
 mod cat;
 mod check_and_diff;
 mod info;
+mod recover;
 mod usage;
 
 use std::fs;

@@ -22,7 +22,7 @@ fn what_is_no_command_or_option_is_refused_with_what_was_meant() {
 
 #[test]
 fn every_command_helps() {
-    for command in ["info", "cat", "check", "diff"] {
+    for command in ["info", "cat", "check", "diff", "recover"] {
         for help in ["--help", "-h"] {
             let text = done(&["log", command, help]);
             assert!(text.contains("--quiet") && text.contains("Usage: chaconne log "), "{text}");
@@ -42,6 +42,6 @@ fn the_version_is_the_suites() {
 fn shells_are_given_completions() {
     for shell in ["bash", "zsh", "fish"] {
         let script = done(&["completions", shell]);
-        assert!(script.contains("chaconne") && script.contains("check"), "{shell}: {script}");
+        assert!(script.contains("chaconne") && script.contains("recover"), "{shell}: {script}");
     }
 }

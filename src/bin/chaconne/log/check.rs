@@ -5,7 +5,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gap_text, name, progress, say,
+    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gaps_text, name, progress, say,
     span_text,
 };
 use crate::console::counted;
@@ -23,10 +23,10 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(Arguments { input, json }: Arguments, quiet: bool) -> Result<(), Failure> {
-    let file = name(&input.file);
+    let file = input.file.display().to_string();
     match check(&input.file, progress(quiet, "of the log checked")) {
         Ok(report) => {
-            print(&file, &report, quiet);
+            print(&name(&input.file), &report, quiet);
             json.say(&Right::of(&file, &report));
             Ok(())
         }
@@ -54,8 +54,8 @@ fn print(file: &str, report: &CheckReport, quiet: bool) {
             end_text(&report.last),
         ),
     );
-    for gap in &report.gaps {
-        say(quiet, format_args!("missing: {}", gap_text(gap.tick, gap.next)));
+    for line in gaps_text(&report.gaps).lines() {
+        say(quiet, format_args!("missing: {line}"));
     }
     say(quiet, format_args!("world hash {}", report.last.world_hash));
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Json, Secs, failure, name, progress, say};
+use super::{Json, Secs, failure, progress, say};
 use crate::console::counted;
 use crate::program::Failure;
 use crate::table::pairs;
@@ -33,7 +33,7 @@ pub(super) fn run(Arguments { a, b, json }: Arguments, quiet: bool) -> Result<()
     }
     let made = provenance(&a, &b)?;
     let report = diff(&a, &b, progress(quiet, "of the logs compared")).map_err(failure)?;
-    let (file, other) = (name(&a), name(&b));
+    let (file, other) = (a.display().to_string(), b.display().to_string());
     let equal = counted(report.equal_ticks, "instant");
     match &report.difference {
         None => say(quiet, format_args!("{file} and {other} are one run: {equal} and the end are equal")),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gap_text, name, progress,
+    GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gaps_text, name, progress,
     span_text,
 };
 use crate::console::{count, counted, say};
@@ -31,16 +31,16 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(Arguments { input, all, json }: Arguments, quiet: bool) -> Result<(), Failure> {
     let summary = summarize(&input.file, progress(quiet, "of the log read")).map_err(failure)?;
-    let file = name(&input.file);
+    let argument = input.file.display().to_string();
     if !quiet {
-        print(&file, &summary, all);
+        say(name(&input.file));
+        print(&argument, &summary, all);
     }
-    json.say(&Object::of(&file, &summary));
+    json.say(&Object::of(&argument, &summary));
     Ok(())
 }
 
 fn print(file: &str, summary: &Summary, all: bool) {
-    say(file);
     pairs(&facts(file, summary));
     say("");
     say("made by");
@@ -56,8 +56,7 @@ fn facts<'a>(file: &str, summary: &Summary) -> Vec<(&'a str, String)> {
         ("status", status(file, summary)),
     ];
     if !summary.gaps.is_empty() {
-        let gaps: Vec<String> = summary.gaps.iter().map(|gap| gap_text(gap.tick, gap.next)).collect();
-        facts.push(("missing", gaps.join("\n")));
+        facts.push(("missing", gaps_text(&summary.gaps)));
     }
     facts.push(("span", span_text(summary.span)));
     facts.push(("instants", count(summary.ticks)));

@@ -4,8 +4,10 @@ mod cat;
 mod check;
 mod diff;
 mod info;
+mod recover;
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use chaconne::record::LogError;
@@ -18,6 +20,9 @@ use serde_json::value::RawValue;
 use crate::console::{self, Progress, count, counted};
 use crate::program::Failure;
 
+/// Runs of missing instants that are shown one by one.
+const GAPS_SHOWN: usize = 20;
+
 /// What can be done with logs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -25,6 +30,7 @@ pub(crate) enum Command {
     Cat(cat::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
+    Recover(recover::Arguments),
 }
 
 pub(crate) fn run(command: Command, quiet: bool) -> Result<(), Failure> {
@@ -33,6 +39,7 @@ pub(crate) fn run(command: Command, quiet: bool) -> Result<(), Failure> {
         Command::Cat(arguments) => cat::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments, quiet),
         Command::Diff(arguments) => diff::run(arguments, quiet),
+        Command::Recover(arguments) => recover::run(arguments, quiet),
     }
 }
 
@@ -70,8 +77,15 @@ fn failure(error: LogError) -> Failure {
         | LogError::Version { .. }
         | LogError::Compressed { .. }
         | LogError::Unfit { .. } => Failure::Input(text),
+        // A place where nothing can be written, rather than a disk that is full.
+        LogError::Output { source, .. } if is_of_the_place(source.kind()) => Failure::Input(text),
         _ => Failure::Run(text),
     }
+}
+
+fn is_of_the_place(kind: ErrorKind) -> bool {
+    use ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(kind, AlreadyExists | IsADirectory | NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// Shows how much of a file has been read, on a terminal.
@@ -159,11 +173,19 @@ struct GapObject {
     next: u64,
 }
 
-/// Instants that are missing, for people.
-fn gap_text(first: u64, next: u64) -> String {
-    match next.saturating_sub(first) {
-        0 | 1 => format!("instant {}", count(first)),
-        several => format!("instants {} to {} ({})", count(first), count(next - 1), count(several)),
+/// Runs of instants that are missing, for people, one a line.
+fn gaps_text(gaps: &[Gap]) -> String {
+    let mut lines: Vec<String> = gaps.iter().take(GAPS_SHOWN).map(gap_text).collect();
+    if gaps.len() > GAPS_SHOWN {
+        lines.push(format!("… and {} more; --json lists them", count((gaps.len() - GAPS_SHOWN) as u64)));
+    }
+    lines.join("\n")
+}
+
+fn gap_text(gap: &Gap) -> String {
+    match gap.next.saturating_sub(gap.tick) {
+        0 | 1 => format!("instant {}", count(gap.tick)),
+        several => format!("instants {} to {} ({})", count(gap.tick), count(gap.next - 1), count(several)),
     }
 }
 
