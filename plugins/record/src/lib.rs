@@ -1,8 +1,8 @@
 //! The log of a run: written as the run goes, checked by running again or from the file alone, and played back into
 //! changed experiments.
 //!
-//! A log holds everything that the fingerprint of a run takes in, as lines of JSON. Its [format](crate::format) is specified, so that
-//! a program in any language can read it and compute every hash again.
+//! A log holds everything that the fingerprint of a run takes in, as lines of JSON. Its [format](mod@format) is specified,
+//! so that a program in any language can read it and compute every hash again.
 //!
 //! # Where to find what
 //!
@@ -15,7 +15,7 @@
 //! | playing participants of a log back into a new run | [`Playback`], [`Played`] |
 //! | what is in a log, in numbers | [`summarize()`](summary::summarize), [`Summary`] |
 //! | comparing two logs | [`diff()`](diff::diff), [`DiffReport`], [`Difference`] |
-//! | reading a log | [`LogReader`], [`Line`](line::Line), [`InstantRecord`] |
+//! | reading a log | [`LogReader`], [`Line`], [`InstantRecord`] |
 //! | saving what is whole in a damaged log | [`recover()`](recover::recover), [`RecoverReport`] |
 //! | what goes wrong | [`LogError`] |
 //!
