@@ -4,7 +4,7 @@
 //! { "traffic": { "args": ["--quiet"], "world_hash": "0123456789abcdef0123456789abcdef" } }
 //! ```
 //!
-//! An entry names an example of the facade. It runs as `cargo run --release --example NAME -- ARGS --json`, and the
+//! Examples run in the order of their names. An entry names an example of the facade. It runs as `cargo run --release --example NAME -- ARGS --json`, and the
 //! last line of its standard output must be a JSON object with that `world_hash`.
 
 use std::collections::BTreeMap;
@@ -18,6 +18,9 @@ use crate::error::Error;
 use crate::steps::Outcome;
 use crate::workspace::{Example, Workspace};
 
+/// What stands for cargo's target folder in arguments: where an example may write, and a later one read.
+const TARGET: &str = "{target}";
+
 /// Entries by the name of the example.
 type Entries = BTreeMap<String, Entry>;
 
@@ -25,7 +28,7 @@ type Entries = BTreeMap<String, Entry>;
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// Arguments after `--`, to which `--json` is added.
+    /// Arguments after `--`, to which `--json` is added; [`TARGET`] in them stands for cargo's target folder.
     #[serde(default)]
     args: Vec<String>,
     /// 32 lower-case hex digits.
@@ -46,7 +49,7 @@ pub(crate) fn verify(workspace: &Workspace, cargo: &Cargo) -> Result<Outcome, Er
     }
     for example in examples {
         let Some(entry) = entries.get(example.name) else { continue };
-        let hash = run(example, &entry.args, cargo)?;
+        let hash = run(example, &entry.args, workspace, cargo)?;
         if hash != entry.world_hash {
             let golden = &entry.world_hash;
             outcome.failure = Some(format!(
@@ -71,7 +74,7 @@ pub(crate) fn rewrite(workspace: &Workspace, cargo: &Cargo) -> Result<(), Error>
     let mut new = Entries::new();
     for example in workspace.examples() {
         let args = old.get(example.name).map_or_else(Vec::new, |entry| entry.args.clone());
-        let world_hash = run(example, &args, cargo)?;
+        let world_hash = run(example, &args, workspace, cargo)?;
         new.insert(example.name.to_owned(), Entry { args, world_hash });
     }
     let changes = changes(&old, &new);
@@ -140,9 +143,10 @@ fn unlisted(examples: &[Example<'_>], entries: &Entries) -> Vec<String> {
 }
 
 /// Runs an example in release and returns its world hash.
-fn run(example: Example<'_>, args: &[String], cargo: &Cargo) -> Result<String, Error> {
+fn run(example: Example<'_>, args: &[String], workspace: &Workspace, cargo: &Cargo) -> Result<String, Error> {
     let mut call = example.call();
-    call.args.extend(args.iter().cloned());
+    let target = workspace.target.to_string_lossy();
+    call.args.extend(args.iter().map(|arg| arg.replace(TARGET, &target)));
     call.args.push("--json".to_owned());
     println!("    {call}");
 

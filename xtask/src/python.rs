@@ -4,6 +4,7 @@
 //! is kept, with the packages of [`PACKAGES`]. Then an example's log is checked, and what is exported from it is read.
 //! Python is no prerequisite: without it, or when the packages cannot be fetched, the step is a skip with its reason.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,10 +21,13 @@ use crate::summary::{Tests, read_unittest};
 use crate::workspace::Workspace;
 
 /// What the programs need besides the standard library. Pinned, so that a run of today is one of next year.
-const PACKAGES: [&str; 2] = ["xxhash==4.1.0", "mcap==1.6.0"];
+const PACKAGES: [&str; 3] = ["xxhash==4.1.0", "mcap==1.6.0", "jsonschema==4.26.0"];
 
 /// Succeeds with a Python that is new enough and can make virtual environments; Debian ships one without `ensurepip`.
-const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
+const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
+
+/// What a line of a log has to be like.
+const SCHEMA: &str = "plugins/record/schema/log-1.schema.json";
 
 /// The example that writes a log.
 const RECORDED: &str = "traffic_record";
@@ -111,6 +115,11 @@ fn check_log(workspace: &Workspace, cargo: &Cargo, python: &Python, log: &str) -
         )));
     }
     println!("    {RECORDED}: {golden}, computed from its log");
+    let types: BTreeMap<String, u64> = python.json(&["tests/python/check_schema.py", SCHEMA, log])?;
+    if !["header", "join", "signal", "tick", "end"].iter().all(|name| types.contains_key(*name)) {
+        return Err(Stop::Failure(format!("no line of some types was looked at: {types:?}")));
+    }
+    println!("    {} of its lines fit the schema", types.values().sum::<u64>());
     Ok(checked.signals)
 }
 
@@ -195,7 +204,7 @@ fn prepare(workspace: &Workspace, folder: &Path) -> Result<Python, Stop> {
         let Some(base) =
             ["python3", "python"].map(|name| Python::new(name, workspace)).into_iter().find(Python::will_do)
         else {
-            let looked = "neither `python3` nor `python` is a Python 3.9 or newer with `venv` and `ensurepip`";
+            let looked = "neither `python3` nor `python` is a Python 3.10 or newer with `venv` and `ensurepip`";
             return Err(Stop::Skip(format!("{looked}; on Debian and Ubuntu, install python3-venv")));
         };
         base.run(&["-m", "venv", "--clear", &argument(folder)])?.succeeded()?;
@@ -205,7 +214,7 @@ fn prepare(workspace: &Workspace, folder: &Path) -> Result<Python, Stop> {
     let ended = python.run(&[&pip[..], &PACKAGES].concat())?;
     if !ended.success && is_out_of_reach(&ended.stderr) {
         let reason = "the package index could not be reached";
-        return Err(Stop::Skip(format!("{} could not be installed: {reason}", PACKAGES.join(" and "))));
+        return Err(Stop::Skip(format!("{} could not be installed: {reason}", PACKAGES.join(", "))));
     }
     ended.succeeded()?;
     Ok(python)
