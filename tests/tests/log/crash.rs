@@ -85,3 +85,46 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
     }
     assert!(with_instants >= 2, "only {with_instants} of the processes had recorded something");
 }
+
+/// Runs the example that records, with a bound on the size of its file in blocks of 512 bytes or more: writes beyond it fail in
+/// their middle, as on a disk that is full.
+#[cfg(unix)]
+fn record_into(file: &Path, blocks: u32) -> std::process::Output {
+    let bounded = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let program = env!("CARGO_BIN_EXE_traffic_record");
+    Command::new("sh").args(["-c", &bounded, program]).arg(file).args(["--quiet"]).output().unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_disk_that_fills_up_in_the_middle_of_an_instant_leaves_a_log_that_checks_or_recovers() {
+    let folder = folder();
+    // Compressed, the run has about 1.5 MB in frames of 0.2 MB.
+    for (name, limits) in [("log.jsonl", [0, 1, 3, 17, 40, 101]), ("log.jsonl.zst", [0, 1, 40, 450, 700, 1001])] {
+        let [file, saved] = [name, "saved.jsonl"].map(|name| folder.path().join(name));
+        let mut saved_instants = 0;
+        for blocks in limits {
+            let _ = std::fs::remove_file(&file);
+            let ran = record_into(&file, blocks);
+            let text = String::from_utf8(ran.stderr).unwrap();
+            assert_eq!(ran.status.code(), Some(1), "{blocks}: {text}");
+            assert!(text.contains(name) && text.contains("cannot write"), "{text}");
+            match check(&file, |_| ()) {
+                // There was room for the last line, which says why.
+                Ok(report) => {
+                    assert!(matches!(report.last.end, chaconne_record::line::End::Halted(_)), "{report:?}");
+                    saved_instants += report.ticks;
+                }
+                Err(LogError::Cut { ticks, .. }) => {
+                    let report = recover(&file, &saved, |_| ()).unwrap();
+                    assert_eq!((report.ticks, report.gaps.len()), (ticks, 0));
+                    saved_instants += ticks;
+                }
+                // No room for the header.
+                Err(LogError::NotALog { .. }) => assert!(blocks <= 3, "{blocks}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(saved_instants > 0, "{name}");
+    }
+}
