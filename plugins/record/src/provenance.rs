@@ -106,7 +106,7 @@ fn crates(lock: &str) -> Map<String, Value> {
         if let Some(found) = value("name") {
             name = found;
         } else if let Some(version) = value("version")
-            && (name.starts_with("chaconne") || DECISIVE.contains(&name))
+            && (is_ours(name) || DECISIVE.contains(&name))
         {
             crates.insert(name.to_owned(), version.into());
         }
@@ -115,6 +115,12 @@ fn crates(lock: &str) -> Map<String, Value> {
         crates.insert(env!("CARGO_PKG_NAME").to_owned(), env!("CARGO_PKG_VERSION").into());
     }
     crates
+}
+
+/// Whether a crate is part of this suite, and of a program that uses it.
+fn is_ours(name: &str) -> bool {
+    let aside = ["chaconne-tests", "chaconne-benches", "chaconne-peers"];
+    (name == "chaconne" || name.starts_with("chaconne-")) && !aside.contains(&name)
 }
 
 /// Provenance of an `App`'s run.
