@@ -17,6 +17,7 @@
 //! | comparing two logs | [`diff()`](diff::diff), [`DiffReport`], [`Difference`] |
 //! | reading a log | [`LogReader`], [`Line`], [`InstantRecord`] |
 //! | saving what is whole in a damaged log | [`recover()`](recover::recover), [`RecoverReport`] |
+//! | exporting a log | `export_mcap` and `export_csv`, with the features of their names; `ExportReport` |
 //! | what goes wrong | [`LogError`] |
 //!
 //! # Features
@@ -34,6 +35,8 @@ mod compress;
 pub mod diff;
 mod encode;
 pub mod error;
+#[cfg(any(feature = "mcap", feature = "csv"))]
+pub mod export;
 #[cfg(feature = "zstd")]
 mod frames;
 mod instant;
@@ -56,6 +59,12 @@ pub use check::{CheckReport, check};
 pub use compare::{Difference, Field, Other};
 pub use diff::{DiffReport, diff};
 pub use error::LogError;
+#[cfg(any(feature = "mcap", feature = "csv"))]
+pub use export::ExportReport;
+#[cfg(feature = "csv")]
+pub use export::export_csv;
+#[cfg(feature = "mcap")]
+pub use export::export_mcap;
 pub use instant::{InstantRecord, RecordedMembership, RecordedSignal, RecordedStep};
 pub use line::Line;
 pub use playback::{Playback, Played};
