@@ -36,8 +36,9 @@ use crate::reader::{Block, LogReader};
 pub struct Playback {
     header: Header,
     file: PathBuf,
-    /// Who is in the log, in the order of joining.
+    /// Who is in the log, in the order of joining, and by path.
     recorded: Vec<Recorded>,
+    numbers: BTreeMap<Box<str>, usize>,
     tape: Arc<Mutex<Tape>>,
 }
 
@@ -71,10 +72,11 @@ impl Playback {
         let recorded = scan(file)?;
         let log = LogReader::follow(file)?;
         let header = log.header().clone();
-        let numbers = recorded.iter().map(|recorded| recorded.path.as_str().into()).zip(0..).collect();
+        let numbers: BTreeMap<Box<str>, usize> =
+            recorded.iter().map(|recorded| recorded.path.as_str().into()).zip(0..).collect();
         let places = vec![None; recorded.len()];
-        let tape = Tape { log, instant: InstantRecord::default(), at: At::Start, numbers, places };
-        Ok(Self { header, file: file.to_owned(), recorded, tape: Arc::new(Mutex::new(tape)) })
+        let tape = Tape { log, instant: InstantRecord::default(), at: At::Start, numbers: numbers.clone(), places };
+        Ok(Self { header, file: file.to_owned(), recorded, numbers, tape: Arc::new(Mutex::new(tape)) })
     }
 
     /// The log's header.
@@ -92,9 +94,8 @@ impl Playback {
     /// # Errors
     /// When nobody of this path is in the log.
     pub fn participant(&self, path: &ActorPath) -> Result<Played, LogError> {
-        let found = self.recorded.iter().position(|recorded| recorded.path == *path);
-        match found {
-            Some(number) => self.played(number),
+        match self.numbers.get(path.as_str()) {
+            Some(&number) => self.played(number),
             None => Err(LogError::Unfit { what: format!("nobody called `{path}` is in {}", self.file.display()) }),
         }
     }
@@ -156,8 +157,11 @@ impl Playback {
             let root = ancestors(path).find(|path| !standing.contains(path)).unwrap_or_else(|| path.clone());
             let together = |number: usize| {
                 let other = &self.recorded[number];
-                // A participant that has the root's path has no parts.
-                other.life == *life && if root == *path { other.path == root } else { other.path.is_within(&root) && other.path != root }
+                // A participant has no parts: who stands under its path is an actor of its own.
+                let stands_alone = |path: ActorPath| path.is_within(&root) && self.numbers.contains_key(path.as_str());
+                other.life == *life
+                    && other.path.is_within(&root)
+                    && (other.path == *path || !ancestors(&other.path).any(stands_alone))
             };
             let members: Vec<usize> = rest.iter().copied().filter(|&number| together(number)).collect();
             rest.retain(|number| !members.contains(number));
@@ -192,8 +196,7 @@ impl Playback {
             if is_leaf(number) {
                 group = group.child(name(number), self.played(number)?);
             } else {
-                let inner: Vec<usize> =
-                    members.iter().copied().filter(|&other| name(other) == name(number)).collect();
+                let inner: Vec<usize> = members.iter().copied().filter(|&other| name(other) == name(number)).collect();
                 group = group.child(name(number), self.group(depth + 1, &inner)?);
             }
         }
@@ -236,7 +239,9 @@ fn scan(file: &Path) -> Result<Vec<Recorded>, LogError> {
                 }
                 (MembershipKind::Join, Some(number)) => recorded[number].joins_later = Some(tick),
                 (MembershipKind::Leave, Some(number)) => recorded[number].life.leaves_at = Some(change.time),
-                (MembershipKind::Leave, None) => return Err(fault(format!("`{path}` leaves, and is not in the world"))),
+                (MembershipKind::Leave, None) => {
+                    return Err(fault(format!("`{path}` leaves, and is not in the world")));
+                }
             }
         }
         tick += 1;
@@ -318,6 +323,9 @@ impl Participant for Played {
 }
 
 fn not_there(ctx: &StepCtx<'_>) -> StepError {
-    format!("the log that is played back has no step of it at {} s; it was put where it is due at other times", ctx.now())
-        .into()
+    format!(
+        "the log that is played back has no step of it at {} s; it was put where it is due at other times",
+        ctx.now()
+    )
+    .into()
 }

@@ -6,14 +6,13 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use chaconne_record::{LogError, check, recover};
-use chaconne_sim_core::{DetRng, rng::Domain, StreamKey};
+use chaconne_sim_core::{DetRng, StreamKey, rng::Domain};
 
 use super::{folder, lines};
 
 /// Records, kills the process after some time, and returns how many instants the recorder had surely taken.
 fn record_and_kill(file: &Path, after: Duration) -> u64 {
-    let mut child =
-        Command::new(env!("CARGO_BIN_EXE_recording")).arg(file).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_recording")).arg(file).stdout(Stdio::piped()).spawn().unwrap();
     // Read all the time, so that the child never waits for us.
     let mut stdout = child.stdout.take().unwrap();
     let reader = std::thread::spawn(move || {
@@ -76,7 +75,11 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
                 let per_instant = std::fs::metadata(&saved).unwrap().len() / report.ticks.max(1);
                 let lost = taken.saturating_sub(report.ticks) * per_instant;
                 // A frame being filled, one being written, and what waits for them.
-                assert!(report.ticks == 0 || lost <= 3 << 20, "{lost} bytes of {} instants are lost", taken - report.ticks);
+                assert!(
+                    report.ticks == 0 || lost <= 3 << 20,
+                    "{lost} bytes of {} instants are lost",
+                    taken - report.ticks
+                );
                 with_instants += u64::from(report.ticks > 0);
             }
             Err(LogError::NotALog { .. } | LogError::Open { .. }) => assert_eq!(taken, 0),

@@ -5,6 +5,7 @@
 mod crash;
 mod playing_back;
 mod programs;
+mod random_worlds;
 mod recording;
 mod verifying;
 

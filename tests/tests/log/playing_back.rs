@@ -87,7 +87,10 @@ fn joins_and_leaves_are_replayed() {
     run_with(config(), all, Recorder::new(&again));
     let membership = |file| -> Vec<String> {
         let lines = lines(file);
-        lines.into_iter().filter(|line| line.contains("\"type\":\"join\"") || line.contains("\"type\":\"leave\"")).collect()
+        lines
+            .into_iter()
+            .filter(|line| line.contains("\"type\":\"join\"") || line.contains("\"type\":\"leave\""))
+            .collect()
     };
     assert_eq!(membership(&again), membership(&file));
 }
@@ -97,7 +100,9 @@ fn actors_under_others_paths_leave_when_they_did() {
     let folder = folder();
     let file = folder.path().join("log.jsonl");
     let actors = vec![
-        Actor::new("ego").child("sensors", Actor::group().child("front", Probe::every(1).says("f"))).child("body", Probe::every(1)),
+        Actor::new("ego")
+            .child("sensors", Actor::group().child("front", Probe::every(1).says("f")))
+            .child("body", Probe::every(1)),
         Actor::of("ego/camera", Probe::every(1).says("image")).leaves_at(at(3)),
         Actor::of("ego/camera/codec", Probe::every(1).says("bits")).first_due(at(1)).leaves_at(at(2)),
         Actor::of("ego/sensors/rear", Probe::every(1).says("r")).first_due(at(2)),
@@ -128,10 +133,14 @@ fn one_part_of_a_live_actor_can_be_played() {
     let trace = Trace::default();
     let playback = Playback::open(&file).unwrap();
     let controller = playback.participant(&path("ego/controller")).unwrap();
-    let ego = Actor::new("ego").child("controller", controller).child("body", Probe::every(1).hears("steer").traced(&trace));
+    let ego =
+        Actor::new("ego").child("controller", controller).child("body", Probe::every(1).hears("steer").traced(&trace));
     assert!(finish(&mut world([ego])).is_complete());
     // A command reaches a later part in the same instant.
-    assert_eq!(trace.lines()[..2], ["0 ego/body: ego/steer#0@0=0 by ego/controller", "1 ego/body: ego/steer#2@1=1 by ego/controller"]);
+    assert_eq!(
+        trace.lines()[..2],
+        ["0 ego/body: ego/steer#0@0=0 by ego/controller", "1 ego/body: ego/steer#2@1=1 by ego/controller"]
+    );
     let unknown = playback.participant(&path("ego/wheel")).err().unwrap().to_string();
     assert!(unknown.contains("`ego/wheel`") && unknown.contains("log.jsonl"), "{unknown}");
 }

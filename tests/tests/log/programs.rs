@@ -59,7 +59,8 @@ fn a_changed_log_is_a_difference_and_exit_code_1() {
     }
     // Other options are other runs.
     json(RECORD, &log, &["--until", "2"]);
-    for (options, says) in [(&["--until", "3"][..], "end differs"), (&["--until", "2", "--seed", "1"], "seed differs")] {
+    for (options, says) in [(&["--until", "3"][..], "end differs"), (&["--until", "2", "--seed", "1"], "seed differs")]
+    {
         let (code, _, stderr) = run(VERIFY, &log, options);
         assert_eq!(code, Some(1));
         assert!(stderr.contains(says), "{stderr}");

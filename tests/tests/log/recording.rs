@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use chaconne_conductor::{Actor, ConductorConfig};
 use chaconne_record::{Recorder, check};
 use chaconne_tests::{Probe, acting, at, config, run, secs, world, world_with};
-use chaconne_conductor::{Actor, ConductorConfig};
 
 use super::{cast, failure, finish, folder, lines, record, run_with};
 
@@ -130,8 +130,13 @@ fn a_run_of_no_instant_and_one_that_was_never_begun_have_logs_too() {
 fn a_halt_ends_the_log_with_its_cause() {
     let folder = folder();
     let file = folder.path().join("log.jsonl");
-    let failing = acting(|ctx| if ctx.now() < at(2) { ctx.after(secs(1)) } else { Err("the \"engine\" stalled".into()) });
-    let report = run_with(config(), vec![Actor::of("car", failing), Actor::of("p", Probe::every(1).says("x"))], Recorder::new(&file));
+    let failing =
+        acting(|ctx| if ctx.now() < at(2) { ctx.after(secs(1)) } else { Err("the \"engine\" stalled".into()) });
+    let report = run_with(
+        config(),
+        vec![Actor::of("car", failing), Actor::of("p", Probe::every(1).says("x"))],
+        Recorder::new(&file),
+    );
     assert_eq!(report.ticks, 2);
     let last: serde_json::Value = serde_json::from_str(&lines(&file).pop().unwrap()).unwrap();
     let expected = serde_json::json!({
@@ -211,6 +216,9 @@ fn a_world_of_one_name_and_another_seed_is_another_log() {
         let mut world = world_with(other, cast());
         world.add_monitor(chaconne_record::Verifier::new(&file));
         let text = failure(&finish(&mut world));
-        assert!(text.contains("log.jsonl:1: ") && (text.contains("seed differs") || text.contains("world differs")), "{text}");
+        assert!(
+            text.contains("log.jsonl:1: ") && (text.contains("seed differs") || text.contains("world differs")),
+            "{text}"
+        );
     }
 }

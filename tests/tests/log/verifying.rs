@@ -25,7 +25,11 @@ fn finds(change: impl FnOnce(&mut Vec<String>) -> usize, says: &[&str]) {
 }
 
 /// Replaces a part of the first line that contains all of these.
-fn edit(parts: &'static [&'static str], from: &'static str, to: &'static str) -> impl FnOnce(&mut Vec<String>) -> usize {
+fn edit(
+    parts: &'static [&'static str],
+    from: &'static str,
+    to: &'static str,
+) -> impl FnOnce(&mut Vec<String>) -> usize {
     move |lines| {
         let at = find(lines, parts);
         lines[at] = lines[at].replacen(from, to, 1);
@@ -49,7 +53,13 @@ fn a_run_is_verified_against_its_own_log() {
 fn a_payload() {
     finds(
         edit(&["\"key\":\"chaconne/w/actor/ego/steer\"", "\"seq\":4"], "\"payload\":2", "\"payload\":3"),
-        &["payload differs", "at instant 2 (2.0 s), `ego/controller`", "the log has 3 in signal 4", "the run has 2", "ego/steer"],
+        &[
+            "payload differs",
+            "at instant 2 (2.0 s), `ego/controller`",
+            "the log has 3 in signal 4",
+            "the run has 2",
+            "ego/steer",
+        ],
     );
 }
 
@@ -138,7 +148,10 @@ fn a_state() {
 
 #[test]
 fn a_join() {
-    finds(edit(&["\"join\"", "\"late\""], "2.0", "1.0"), &["join differs", "instant 0", "`late`", "for 1.0 s", "for 2.0 s"]);
+    finds(
+        edit(&["\"join\"", "\"late\""], "2.0", "1.0"),
+        &["join differs", "instant 0", "`late`", "for 1.0 s", "for 2.0 s"],
+    );
     finds(edit(&["\"join\"", "\"late\""], "late", "later"), &["join differs", "instant 0", "`later`"]);
     finds(
         |lines| {
@@ -222,13 +235,22 @@ fn hashes() {
             at
         }
     };
-    finds(zero("\"tick_hash\":\""), &["tick hash differs", "instant 2", "the log has 0123456789abcdef0123456789abcdef"]);
-    finds(zero("\"world_hash\":\""), &["world hash differs", "instant 2", "the log has 0123456789abcdef0123456789abcdef"]);
+    finds(
+        zero("\"tick_hash\":\""),
+        &["tick hash differs", "instant 2", "the log has 0123456789abcdef0123456789abcdef"],
+    );
+    finds(
+        zero("\"world_hash\":\""),
+        &["world hash differs", "instant 2", "the log has 0123456789abcdef0123456789abcdef"],
+    );
 }
 
 #[test]
 fn times_and_numbers_of_instants() {
-    finds(edit(&["\"type\":\"tick\",\"tick\":1,"], "\"tick\":1,", "\"tick\":5,"), &["tick differs", "instant 5", "instant 1"]);
+    finds(
+        edit(&["\"type\":\"tick\",\"tick\":1,"], "\"tick\":1,", "\"tick\":5,"),
+        &["tick differs", "instant 5", "instant 1"],
+    );
     finds(
         |lines| {
             for line in lines.iter_mut() {

@@ -1,7 +1,7 @@
 //! A step that fails halts the run, and the halt says who, when, why, and how many others.
 
-use chaconne_conductor::monitor::{Instant, Monitor};
-use chaconne_conductor::{Actor, Conductor, ConductorConfig, Halt, HaltCause};
+use chaconne_conductor::monitor::{Instant, Monitor, MonitorError, RunStart};
+use chaconne_conductor::{Actor, Conductor, ConductorConfig, Halt, HaltCause, RunReport};
 use chaconne_sim_core::StepResult;
 use chaconne_tests::recheck::Witness;
 use chaconne_tests::{Acting, Probe, Trace, acting, at, config, halt, path, run, secs, world, world_with};
@@ -139,4 +139,73 @@ fn a_monitor_that_fails_halts_after_the_instant_and_the_others_see_it() {
     world.add_monitor(behind.clone());
     assert_eq!(world.run_until(at(9)).unwrap_err().to_string(), "the disk is full (at 2.0 s, instant 2)");
     assert_eq!((before.instants().len(), behind.instants().len(), world.ticks()), (3, 3, 3));
+}
+
+/// Writes down what it is told, and fails where it is told to.
+struct Scribe {
+    told: Trace,
+    fails: &'static str,
+}
+
+impl Scribe {
+    fn note(&self, what: String) -> Result<(), MonitorError> {
+        let fails = !self.fails.is_empty() && what.starts_with(self.fails);
+        self.told.push(what);
+        if fails { Err("the pen is dry".into()) } else { Ok(()) }
+    }
+}
+
+impl Monitor for Scribe {
+    fn started(&mut self, run: &RunStart) -> Result<(), MonitorError> {
+        self.note(format!("start of {} with seed {} after {} instants", run.world, run.seed, run.ticks))
+    }
+
+    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
+        self.note(format!("instant {}", instant.tick))
+    }
+
+    fn ended(&mut self, report: &RunReport) -> Result<(), MonitorError> {
+        self.note(format!("end after {} instants", report.ticks))
+    }
+}
+
+#[test]
+fn a_monitor_is_told_the_start_before_the_first_instant_that_it_sees_and_the_end() {
+    let (first, late) = (Trace::default(), Trace::default());
+    let mut world = world([Actor::of("a", Probe::every(1))]);
+    world.add_monitor(Scribe { told: first.clone(), fails: "" });
+    world.run_until(at(2)).unwrap();
+    world.add_monitor(Scribe { told: late.clone(), fails: "" });
+    world.run_until(at(3)).unwrap();
+    assert!(world.end(std::time::Duration::ZERO).is_complete());
+    let lines =
+        ["start of w with seed 1 after 0 instants", "instant 0", "instant 1", "instant 2", "end after 3 instants"];
+    assert_eq!(first.lines(), lines);
+    assert_eq!(late.lines(), ["start of w with seed 1 after 2 instants", "instant 2", "end after 3 instants"]);
+}
+
+#[test]
+fn a_monitor_that_cannot_start_halts_the_run_before_its_first_instant() {
+    let told = Trace::default();
+    let mut world = world([Actor::of("a", Probe::every(1))]);
+    world.add_monitor(Scribe { told: told.clone(), fails: "start" });
+    assert_eq!(world.run_until(at(2)).unwrap_err().to_string(), "the pen is dry");
+    world.end(std::time::Duration::ZERO);
+    assert_eq!(told.lines(), ["start of w with seed 1 after 0 instants", "end after 0 instants"]);
+}
+
+#[test]
+fn a_monitor_that_fails_at_the_end_spoils_the_report_and_hides_no_halt() {
+    let scribe = || Scribe { told: Trace::default(), fails: "end" };
+    let mut ended = run([Actor::of("a", Probe::every(1))], 2);
+    ended.add_monitor(scribe());
+    let report = ended.end(std::time::Duration::ZERO);
+    assert!(!report.is_complete() && report.halt.is_none());
+    assert!(report.to_string().ends_with("; at its end: the pen is dry"), "{report}");
+
+    let mut halted = world([Actor::of("a", fails(1))]);
+    halted.add_monitor(scribe());
+    let halt = halted.run_until(at(9)).unwrap_err();
+    let report = halted.end(std::time::Duration::ZERO);
+    assert_eq!((report.halt, report.end_failures), (Some(halt), vec!["the pen is dry".to_string()]));
 }

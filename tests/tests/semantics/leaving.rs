@@ -157,3 +157,48 @@ fn what_is_said_to_one_that_left_goes_nowhere() {
     assert_eq!(seen.len(), 9);
     assert!(seen[2..].iter().all(|instant| stepped(instant) == ["a", "c"]));
 }
+
+/// A world of these actors with a witness, run until `until`.
+fn watch(actors: impl IntoIterator<Item = Actor>, until: i32) -> Vec<SeenInstant> {
+    let witness = Witness::default();
+    let mut world = world(actors);
+    world.add_monitor(witness.clone());
+    world.run_until(at(until)).unwrap();
+    assert_eq!(recheck("w", 1, &witness.instants()), world.world_hash());
+    witness.instants()
+}
+
+#[test]
+fn an_actor_that_is_to_leave_at_a_time_is_not_stepped_from_there_on() {
+    let one = |path: &str| Actor::of(path, Probe::every(1));
+    let seen = watch([one("a").leaves_at(at(2)), one("b")], 4);
+    let steps: Vec<_> = seen.iter().map(stepped).collect();
+    assert_eq!(steps, [&["a", "b"][..], &["a", "b"], &["b"], &["b"]]);
+    assert_eq!(seen[2].membership, [(Leave, "a".to_string(), at(2))]);
+}
+
+#[test]
+fn between_two_instants_it_leaves_at_the_second() {
+    let time = SimTime::from_millis(1_500);
+    let seen = watch([Actor::of("a", Probe::every(1)).leaves_at(time), Actor::of("b", Probe::every(1))], 4);
+    assert_eq!(seen[2].membership, [(Leave, "a".to_string(), at(2))]);
+}
+
+#[test]
+fn who_is_to_leave_before_it_is_ever_due_joins_and_leaves_without_a_step() {
+    let early = Actor::of("a", Probe::every(1)).first_due(at(3)).leaves_at(at(1));
+    let seen = watch([early, Actor::of("b", Probe::every(1))], 5);
+    assert!(seen.iter().all(|instant| stepped(instant) == ["b"]));
+    assert_eq!(seen[0].membership[0], (Join, "a".to_string(), at(3)));
+    assert_eq!(seen[1].membership, [(Leave, "a".to_string(), at(1))]);
+}
+
+#[test]
+fn one_that_left_before_its_time_leaves_once() {
+    let one = |path: &str, leaves: i32| Actor::of(path, Probe::every(1)).leaves_at(at(leaves));
+    let (_, seen) = leave([one("a", 3), one("ego", 2), one("ego/camera", 4), one("c", 100)], "a", 1, 6);
+    let left: Vec<_> =
+        seen.iter().flat_map(|instant| &instant.membership).filter(|(kind, ..)| *kind == Leave).collect();
+    let expected = [("a", 1), ("ego", 2), ("ego/camera", 2)].map(|(path, time)| (Leave, path.to_string(), at(time)));
+    assert_eq!(left, expected.iter().collect::<Vec<_>>());
+}
