@@ -4,6 +4,7 @@
 
 mod cat;
 mod check_and_diff;
+mod export;
 mod info;
 mod recover;
 mod usage;

@@ -22,7 +22,7 @@ fn what_is_no_command_or_option_is_refused_with_what_was_meant() {
 
 #[test]
 fn every_command_helps() {
-    for command in ["info", "cat", "check", "diff", "recover"] {
+    for command in ["info", "cat", "check", "diff", "recover", "export"] {
         for help in ["--help", "-h"] {
             let text = done(&["log", command, help]);
             assert!(text.contains("--quiet") && text.contains("Usage: chaconne log "), "{text}");

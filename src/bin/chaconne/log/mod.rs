@@ -3,6 +3,7 @@
 mod cat;
 mod check;
 mod diff;
+mod export;
 mod info;
 mod recover;
 
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Check(check::Arguments),
     Diff(diff::Arguments),
     Recover(recover::Arguments),
+    Export(export::Arguments),
 }
 
 pub(crate) fn run(command: Command, quiet: bool) -> Result<(), Failure> {
@@ -40,6 +42,7 @@ pub(crate) fn run(command: Command, quiet: bool) -> Result<(), Failure> {
         Command::Check(arguments) => check::run(arguments, quiet),
         Command::Diff(arguments) => diff::run(arguments, quiet),
         Command::Recover(arguments) => recover::run(arguments, quiet),
+        Command::Export(arguments) => export::run(arguments, quiet),
     }
 }
 
