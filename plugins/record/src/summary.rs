@@ -121,8 +121,8 @@ impl Summary {
 /// Counts what is in a log, in memory that grows with its keys and participants and not with its length. A log that was
 /// cut off is counted up to there.
 ///
-/// Hashes are taken as they are stated; [`check()`](crate::check::check) computes them again. `progress` is told the share that has been
-/// read, where that is known.
+/// Hashes are taken as they are stated; [`check()`](crate::check::check) computes them again. `progress` is told the share
+/// that has been read, where that is known.
 ///
 /// # Errors
 /// When the log cannot be read, or a line is malformed.
@@ -146,9 +146,7 @@ pub fn summarize(file: impl AsRef<Path>, mut progress: impl FnMut(f64)) -> Resul
     let header = log.header().clone();
     let world_hash = match &ending {
         Ending::Complete(last) => last.world_hash,
-        Ending::Cut { .. } => {
-            counts.world_hash.unwrap_or_else(|| fingerprint::world_start(&header.world, header.seed))
-        }
+        Ending::Cut { .. } => counts.world_hash.unwrap_or_else(|| fingerprint::world_start(&header.world, header.seed)),
     };
     let Counts { span, ticks, steps, signals, payload_bytes, keys, participants, .. } = counts;
     Ok(Summary {
@@ -244,7 +242,8 @@ fn named(path: &str) -> ParticipantSummary {
     ParticipantSummary { path: path.to_owned(), ..ParticipantSummary::default() }
 }
 
-/// Rows by name. Names come in much the same order instant after instant, so the row that followed last time is tried first.
+/// Rows by name. Names come in much the same order instant after instant, so the row that followed last time is tried
+/// first.
 struct Table<R> {
     index: BTreeMap<Box<str>, usize>,
     rows: Vec<Entry<R>>,

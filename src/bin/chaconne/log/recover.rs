@@ -13,7 +13,8 @@ use crate::table::pairs;
 
 /// Save what is whole in a log that was cut off or damaged
 ///
-/// Writes every complete instant whose hash is right to a new log. Where instants are lost between others it says so with a `gap` line.
+/// Writes every complete instant whose hash is right to a new log. Where instants are lost between others, it says so
+/// with a `gap` line.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
