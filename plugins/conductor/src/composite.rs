@@ -73,7 +73,14 @@ impl Actor {
 
     /// An actor that is one participant (or one group).
     pub fn of(path: impl Into<String>, node: impl Into<Node>) -> Self {
-        Self { path: path.into(), node: node.into(), first_due: SimTime::ZERO, leaves_at: None, heavy: false, stray: None }
+        Self {
+            path: path.into(),
+            node: node.into(),
+            first_due: SimTime::ZERO,
+            leaves_at: None,
+            heavy: false,
+            stray: None,
+        }
     }
 
     /// Children that stand under one name inside an actor.

@@ -279,7 +279,9 @@ impl Checker {
             stepped += 1;
         }
         if stepped < due_now
-            && let Some((path, _)) = self.participants.overdue(now.checked_add(chaconne_sim_core::SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX))
+            && let Some((path, _)) = self
+                .participants
+                .overdue(now.checked_add(chaconne_sim_core::SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX))
         {
             return Err((line, format!("steps: `{path}` is due at {now} s and does not step at it")));
         }

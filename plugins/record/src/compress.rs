@@ -40,7 +40,8 @@ impl Compressed {
         let (used, spare) = mpsc::channel();
         let failure: Arc<Mutex<Option<io::Error>>> = Arc::default();
         let worker = Worker { compressor, file, frame: Vec::new(), used, failure: failure.clone(), failed: false };
-        let thread = std::thread::Builder::new().name("chaconne-log".to_owned()).spawn(move || worker.run(&received))?;
+        let thread =
+            std::thread::Builder::new().name("chaconne-log".to_owned()).spawn(move || worker.run(&received))?;
         Ok(Self { lines: Some(lines), spare, failure, failed: false, thread: Some(thread) })
     }
 
@@ -98,7 +99,10 @@ struct Worker {
     failed: bool,
 }
 
-#[allow(clippy::disallowed_methods, reason = "how long lines have waited; it decides where frames end, and nothing of what is in them")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how long lines have waited; it decides where frames end, and nothing of what is in them"
+)]
 impl Worker {
     fn run(mut self, lines: &Receiver<Vec<u8>>) {
         // The header does not wait.

@@ -44,7 +44,9 @@ impl InstantText {
 
     /// The lines of joins and leaves, with their numbers.
     pub(crate) fn membership(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        (0..self.lines.len()).map(|index| self.line(index)).filter(|(text, _)| matches!(Kind::of(text), Ok(Kind::Join | Kind::Leave)))
+        (0..self.lines.len())
+            .map(|index| self.line(index))
+            .filter(|(text, _)| matches!(Kind::of(text), Ok(Kind::Join | Kind::Leave)))
     }
 
     /// A line without its line feed, and its number.

@@ -283,7 +283,8 @@ impl<'a> Line<'a> {
                 .to_owned());
         }
         let kind = Kind::of(text)?;
-        let text = std::str::from_utf8(text).map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
+        let text =
+            std::str::from_utf8(text).map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
         Self::read(kind, text).map_err(|error| {
             let said = error.to_string();
             // serde_json counts lines within what it was given, which is one.
@@ -311,7 +312,8 @@ impl<'a> Line<'a> {
                 Self::Signal(SignalLine { time, path, key, seq, payload: payload.get() })
             }
             Kind::Tick => {
-                let TickFields { tick, time: Secs(time), steps, tick_hash, world_hash, .. } = serde_json::from_str(text)?;
+                let TickFields { tick, time: Secs(time), steps, tick_hash, world_hash, .. } =
+                    serde_json::from_str(text)?;
                 Self::Tick(TickLine { tick, time, tick_hash, world_hash, steps: steps.get() })
             }
             Kind::Observed => {

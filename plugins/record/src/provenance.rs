@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn versions_are_those_of_the_lock_file() {
-        let lock = "[[package]]\nname = \"libm\"\nversion = \"0.2.16\"\n\n[[package]]\nname = \"other\"\nversion = \"1\"\n";
+        let lock =
+            "[[package]]\nname = \"libm\"\nversion = \"0.2.16\"\n\n[[package]]\nname = \"other\"\nversion = \"1\"\n";
         assert_eq!(Value::from(crates(lock)), json!({ "libm": "0.2.16" }));
         assert_eq!(Value::from(crates("")), json!({ "chaconne-record": env!("CARGO_PKG_VERSION") }));
     }

@@ -28,7 +28,9 @@ pub(crate) fn create(file: &Path) -> Result<Box<dyn Sink>, LogError> {
     match handle.try_lock() {
         // Some files (a pipe, say) and file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => {}
-        Err(TryLockError::WouldBlock) => return Err(LogError::InUse { file: file.to_owned(), by: "written or followed" }),
+        Err(TryLockError::WouldBlock) => {
+            return Err(LogError::InUse { file: file.to_owned(), by: "written or followed" });
+        }
     }
     let plain = Plain::new(handle).map_err(open)?;
     #[cfg(feature = "zstd")]

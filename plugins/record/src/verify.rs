@@ -173,7 +173,10 @@ impl Verifier {
             None => match log.next_block(&mut self.expected)? {
                 Block::Last { last, line } => (last, line),
                 Block::Gap { gap, line } => {
-                    return Err(log.fault(line, format!("the log lacks instants from {} on, which the run cannot make up for", gap.tick)));
+                    return Err(log.fault(
+                        line,
+                        format!("the log lacks instants from {} on, which the run cannot make up for", gap.tick),
+                    ));
                 }
                 Block::Instant => {
                     let line = self.expected.line_numbers().0;

@@ -5,9 +5,9 @@
 
 use std::io::Write;
 
+use chaconne_conductor::Actor;
 use chaconne_conductor::monitor::{Instant, Monitor, MonitorError};
 use chaconne_record::Recorder;
-use chaconne_conductor::Actor;
 use chaconne_sim_core::{SimDuration, SimTime};
 use chaconne_tests::{acting, config, world_with};
 
