@@ -52,7 +52,7 @@ fn play(blueprint: &Blueprint, log: &Path, live: &str, again: &Path) {
         .filter(|actor| is_live(actor.path()))
         .chain(playback.actors(|path| outermost(path) != live).unwrap())
         .collect();
-    let mut world = world_with(settings(blueprint, 4, number % 2 == 0), all);
+    let mut world = world_with(settings(blueprint, 4, number.is_multiple_of(2)), all);
     world.add_monitor(Recorder::new(again));
     let leaves = blueprint.leaves.iter().filter(|(_, path)| is_live(path)).cloned().collect();
     let report = run(world, &Blueprint { leaves, ..blueprint.clone() });
