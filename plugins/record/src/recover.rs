@@ -104,12 +104,12 @@ impl fmt::Display for InputEnd {
 /// | the world or the seed is damaged | refused: without them no hash can be checked |
 ///
 /// What no hash takes in is kept as it is: `observed` lines, the provenance, and the words of a `halt`. After a gap, the first
-/// instant's world hash is taken as it is stated, as [the format](crate::format) says; if just that is damaged, the instant after
-/// it is lost too. A log that is whole is copied byte for byte.
+/// instant's world hash cannot be computed. It counts when the next instant, or the last line, follows from it; when that is
+/// lost too, it is taken as it is stated, as [the format](crate::format) says. A log that is whole is copied byte for byte.
 ///
 /// `input` may be compressed, or `-`, the standard input; `output` is compressed when its name ends in `.zst`. The output is made
 /// under another name beside its place and renamed when it has passed the check. So an older file of that name is there until
-/// then, and nothing is left behind by a failure. Memory holds one instant. `progress` is told the share that is done,
+/// then, and nothing is left behind by a failure. Memory holds two instants. `progress` is told the share that is done,
 /// where it is known.
 ///
 /// # Errors
@@ -163,6 +163,29 @@ fn not_sound(input: &Path, error: &LogError) -> LogError {
     LogError::Unfit { what }
 }
 
+/// An instant behind a gap, whose world hash nothing confirms yet.
+struct Held {
+    /// What is to be written: the gap, the instant, and `observed` lines behind it.
+    text: Vec<u8>,
+    /// Number of lines of it that are the input's.
+    lines: u64,
+    /// The `observed` lines among them.
+    observed: Vec<u8>,
+    observed_lines: u64,
+    before: Before,
+}
+
+/// Where a recovery was before an instant.
+#[derive(Clone, Copy)]
+struct Before {
+    next: u64,
+    now: Option<SimTime>,
+    world_hash: Fingerprint,
+    last_tick_hash: Option<Fingerprint>,
+    /// Instants, steps and signals so far.
+    counts: (u64, u64, u64),
+}
+
 /// Goes through the lines of a damaged log and writes what is whole.
 struct Recovery<'a> {
     input: &'a Path,
@@ -176,6 +199,8 @@ struct Recovery<'a> {
     record: InstantRecord,
     /// `observed` lines, and the number of lines of the instant that stand before each.
     observed: Vec<(usize, Vec<u8>)>,
+    /// The instant that came last, if it stands behind a gap and nothing follows from it yet.
+    held: Option<Held>,
     /// A `gap` line of the input, which is written when an instant confirms it.
     pending_gap: Option<(Gap, Vec<u8>)>,
 
@@ -213,6 +238,7 @@ impl<'a> Recovery<'a> {
             proven: start.is_proven,
             record: InstantRecord::default(),
             observed: Vec::new(),
+            held: None,
             pending_gap: None,
             next: 0,
             now: None,
@@ -232,10 +258,7 @@ impl<'a> Recovery<'a> {
     /// Writes the header, and takes what stood behind it in its line.
     fn begin(&mut self, start: header::Start) -> Result<(), LogError> {
         match &start.text {
-            Some(text) => {
-                self.encoder.out.extend_from_slice(text);
-                self.encoder.out.push(b'\n');
-            }
+            Some(text) => append_line(&mut self.encoder.out, text),
             None => self.encoder.header(&start.header),
         }
         self.write()?;
@@ -353,15 +376,51 @@ impl<'a> Recovery<'a> {
 
     /// Writes the `observed` lines that wait.
     fn let_go(&mut self) -> Result<(), LogError> {
-        if self.observed.is_empty() {
-            return Ok(());
-        }
-        self.kept += self.observed.len() as u64;
         for (_, text) in self.observed.drain(..) {
-            self.encoder.out.extend_from_slice(&text);
-            self.encoder.out.push(b'\n');
+            let of_held = self.held.as_mut().map(|held| {
+                held.lines += 1;
+                held.observed_lines += 1;
+                [&mut held.text, &mut held.observed]
+            });
+            match of_held {
+                Some(places) => places.into_iter().for_each(|place| append_line(place, &text)),
+                None => {
+                    append_line(&mut self.encoder.out, &text);
+                    self.kept += 1;
+                }
+            }
         }
         self.write()
+    }
+
+    /// Writes the instant that waits for something to follow from it.
+    fn put_held(&mut self) -> Result<(), LogError> {
+        if let Some(held) = self.held.take() {
+            self.kept += held.lines;
+            self.encoder.out.extend_from_slice(&held.text);
+        }
+        self.write()
+    }
+
+    /// Leaves out the instant that waits: what comes does not follow from it.
+    fn drop_held(&mut self) -> Result<(), LogError> {
+        if let Some(Held { observed, observed_lines, before, .. }) = self.held.take() {
+            self.touched = true;
+            self.kept += observed_lines;
+            self.encoder.out.extend_from_slice(&observed);
+            (self.next, self.now) = (before.next, before.now);
+            // A gap follows, behind which the checker asks nothing of what was before.
+            self.checker.next_tick = before.next;
+            (self.world_hash, self.last_tick_hash) = (before.world_hash, before.last_tick_hash);
+            (self.checker.ticks, self.checker.steps, self.checker.signals) = before.counts;
+        }
+        self.write()
+    }
+
+    fn place(&self) -> Before {
+        let Self { next, now, world_hash, last_tick_hash, checker, .. } = self;
+        let counts = (checker.ticks, checker.steps, checker.signals);
+        Before { next: *next, now: *now, world_hash: *world_hash, last_tick_hash: *last_tick_hash, counts }
     }
 
     /// Writes the instant in the record, which is intact, if it follows from what was written before.
@@ -376,6 +435,10 @@ impl<'a> Recovery<'a> {
             return self.give_up();
         }
         let follows = fingerprint::world_next(self.world_hash, tick_hash) == stated;
+        if tick == self.next && !follows && self.held.is_some() && !self.repeated {
+            // One of two world hashes is damaged; when it is this one, the next instant says so.
+            self.drop_held()?;
+        }
         if tick == self.next && !follows {
             if tick == 0 {
                 self.suspect = Some(stated);
@@ -399,25 +462,35 @@ impl<'a> Recovery<'a> {
                 return self.give_up();
             }
         }
+        let before = self.place();
         if self.checker.instant(&self.record).is_err() {
             self.torn = true;
             return self.give_up();
         }
+        self.put_held()?;
         self.proven |= gap.is_none();
         (self.torn, self.repeated, self.suspect) = (false, false, None);
         (self.next, self.now) = (self.checker.next_tick, Some(time));
         (self.world_hash, self.last_tick_hash) = (stated, Some(tick_hash));
-        self.put_gap(gap);
-        self.put_instant();
+        let mut lines = self.put_gap(gap);
+        let observed: Vec<u8> = self.observed.iter().flat_map(|(_, text)| text.iter().chain(b"\n")).copied().collect();
+        let observed_lines = self.observed.len() as u64;
+        lines += self.put_instant();
+        if gap.is_some() {
+            let text = std::mem::take(&mut self.encoder.out);
+            self.held = Some(Held { text, lines, observed, observed_lines, before });
+            return Ok(());
+        }
+        self.kept += lines;
         self.write()
     }
 
-    fn put_gap(&mut self, gap: Option<Gap>) {
+    /// The line of a gap, as it stands in the input if it does. Says how many lines of the input that is.
+    fn put_gap(&mut self, gap: Option<Gap>) -> u64 {
         match (self.pending_gap.take(), gap) {
             (Some((stated, text)), Some(gap)) if stated == gap => {
-                self.encoder.out.extend_from_slice(&text);
-                self.encoder.out.push(b'\n');
-                self.kept += 1;
+                append_line(&mut self.encoder.out, &text);
+                return 1;
             }
             (_, Some(gap)) => {
                 self.encoder.gap(gap);
@@ -425,22 +498,23 @@ impl<'a> Recovery<'a> {
             }
             (_, None) => {}
         }
+        0
     }
 
-    /// The lines of the instant, with the `observed` lines that stood among them.
-    fn put_instant(&mut self) {
-        let Self { record, observed, encoder, kept, .. } = self;
-        *kept += (record.lines.lines.len() + observed.len()) as u64;
+    /// The lines of the instant, with the `observed` lines that stood among them. Says how many they are.
+    fn put_instant(&mut self) -> u64 {
+        let Self { record, observed, encoder, .. } = self;
+        let lines = (record.lines.lines.len() + observed.len()) as u64;
         let mut written = 0;
         for (before, text) in observed.drain(..) {
             let until = record.lines.lines.get(before).map_or(record.lines.text.len(), |line| line.0).max(written);
             encoder.out.extend_from_slice(&record.lines.text[written..until]);
             written = until;
-            encoder.out.extend_from_slice(&text);
-            encoder.out.push(b'\n');
+            append_line(&mut encoder.out, &text);
         }
         encoder.out.extend_from_slice(&record.lines.text[written..]);
         record.lines.clear();
+        lines
     }
 
     /// Takes the log's last line, if it follows from what was written before. Says whether it does.
@@ -448,21 +522,25 @@ impl<'a> Recovery<'a> {
         if self.suspect == Some(last.world_hash) && last.ticks == 1 {
             return Err(self.contradiction());
         }
-        let gap = (last.ticks > self.next).then_some(Gap { tick: self.next, next: last.ticks });
-        let fits = match gap {
-            None => !self.torn && self.checker.last(last).is_ok(),
-            Some(_) => !self.repeated && self.counts_fit(last),
+        let mut fits = match last.ticks > self.next {
+            false => !self.torn && self.checker.last(last).is_ok(),
+            true => !self.repeated && self.counts_fit(last),
         };
+        if !fits && self.held.is_some() && last.ticks == self.next && self.counts_fit(last) {
+            self.drop_held()?;
+            fits = true;
+        }
         if !fits {
             return Ok(false);
         }
+        let gap = (last.ticks > self.next).then_some(Gap { tick: self.next, next: last.ticks });
         self.prove(gap.is_none())?;
-        self.put_gap(gap);
-        self.kept += self.observed.len() as u64 + 1;
-        for text in self.observed.drain(..).map(|(_, text)| text).chain([text.to_vec()]) {
-            self.encoder.out.extend_from_slice(&text);
-            self.encoder.out.push(b'\n');
+        self.put_held()?;
+        self.kept += self.put_gap(gap) + self.observed.len() as u64 + 1;
+        for (_, text) in self.observed.drain(..) {
+            append_line(&mut self.encoder.out, &text);
         }
+        append_line(&mut self.encoder.out, text);
         self.end = Some(InputEnd::Last);
         self.write()?;
         Ok(true)
@@ -511,6 +589,7 @@ impl<'a> Recovery<'a> {
         if !is_ended {
             self.prove(false)?;
             self.let_go()?;
+            self.put_held()?;
             let Self { next: ticks, world_hash, .. } = self;
             let (steps, signals) = (self.checker.steps, self.checker.signals);
             self.encoder.last(&Last { end: End::Ended(Reason::Recovered), ticks, steps, signals, world_hash });
@@ -527,6 +606,11 @@ impl<'a> Recovery<'a> {
         };
         Ok((end, dropped, was_whole))
     }
+}
+
+fn append_line(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(text);
+    out.push(b'\n');
 }
 
 fn without_returns(mut text: &[u8]) -> &[u8] {

@@ -122,8 +122,8 @@ impl Layout {
     }
 }
 
-/// The signals, joins and steps of every instant, as text, by the number of the instant.
-pub(crate) fn instants(file: &Path) -> Result<BTreeMap<u64, String>, LogError> {
+/// The signals, joins and steps of every instant, as text, and the world's hash after it, by the number of the instant.
+pub(crate) fn instants(file: &Path) -> Result<BTreeMap<u64, (String, String)>, LogError> {
     let mut log = LogReader::open(file)?;
     let mut instant = InstantRecord::default();
     let mut found = BTreeMap::new();
@@ -133,8 +133,8 @@ pub(crate) fn instants(file: &Path) -> Result<BTreeMap<u64, String>, LogError> {
                 let members: Vec<_> = instant.membership().map(|member| format!("{:?}", member.change)).collect();
                 let steps: Vec<_> = instant.steps().map(|step| format!("{:?}", step.step)).collect();
                 let signals: Vec<_> = instant.signals().map(|signal| format!("{:?}", signal.signal)).collect();
-                let hashes = (instant.tick_hash, instant.world_hash);
-                found.insert(instant.tick, format!("{members:?} {steps:?} {signals:?} {hashes:?}"));
+                let content = format!("{members:?} {steps:?} {signals:?} {:?}", instant.tick_hash);
+                found.insert(instant.tick, (content, format!("{:?}", instant.world_hash)));
             }
             Block::Gap { .. } => {}
             Block::Last { .. } => return Ok(found),
