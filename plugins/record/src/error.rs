@@ -75,7 +75,7 @@ pub enum LogError {
         version: u64,
     },
     /// The log is compressed, and this build cannot read that.
-    #[error("{} is compressed, and this program was built without the feature `zstd`", file.display())]
+    #[error("cannot use {}: a compressed log needs the feature `zstd`, which this program was built without", file.display())]
     Compressed {
         /// The file.
         file: PathBuf,
