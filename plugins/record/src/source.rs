@@ -89,12 +89,7 @@ impl LineSource {
         Self::new(file, Box::new(handle), length, damage)
     }
 
-    fn new(
-        file: &Path,
-        inner: Box<dyn Read + Send>,
-        length: Option<u64>,
-        damage: Damage,
-    ) -> Result<Self, LogError> {
+    fn new(file: &Path, inner: Box<dyn Read + Send>, length: Option<u64>, damage: Damage) -> Result<Self, LogError> {
         let position = Arc::new(AtomicU64::new(0));
         let mut reader = Counted { inner, position: position.clone() };
         let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
@@ -105,8 +100,11 @@ impl LineSource {
         })?;
         let compressed = magic == ZSTD_MAGIC;
         let whole = io::Cursor::new(magic).chain(reader);
-        let reader: Box<dyn Read + Send> =
-            if compressed { decompressed(file, BufReader::with_capacity(CHUNK, whole), damage)? } else { Box::new(whole) };
+        let reader: Box<dyn Read + Send> = if compressed {
+            decompressed(file, BufReader::with_capacity(CHUNK, whole), damage)?
+        } else {
+            Box::new(whole)
+        };
         Ok(Self {
             file: file.to_owned(),
             reader,
@@ -170,7 +168,12 @@ impl LineSource {
                 self.searched = self.start;
                 self.line += 1;
                 self.bytes += text.len() as u64 + 1;
-                return Ok(Some(SourceLine { file: &self.file, number: self.line, text: &self.buffer[text], terminated: true }));
+                return Ok(Some(SourceLine {
+                    file: &self.file,
+                    number: self.line,
+                    text: &self.buffer[text],
+                    terminated: true,
+                }));
             }
             self.searched = self.end;
             if self.exhausted {
@@ -179,7 +182,12 @@ impl LineSource {
                 }
                 let text = std::mem::replace(&mut self.start, self.end)..self.end;
                 self.line += 1;
-                return Ok(Some(SourceLine { file: &self.file, number: self.line, text: &self.buffer[text], terminated: false }));
+                return Ok(Some(SourceLine {
+                    file: &self.file,
+                    number: self.line,
+                    text: &self.buffer[text],
+                    terminated: false,
+                }));
             }
             self.fill()?;
         }
