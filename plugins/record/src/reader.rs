@@ -194,6 +194,9 @@ impl LogReader {
     /// As [`next_block`](Self::next_block), without reading what the lines say.
     pub(crate) fn next_text(&mut self, text: &mut InstantText) -> Result<Block, LogError> {
         text.clear();
+        if self.ended {
+            return Err(self.fault(self.source.line(), "the log ends here, and nothing of it follows".to_owned()));
+        }
         loop {
             let Some(line) = self.source.next()? else { return Err(self.cut()) };
             let (number, terminated) = (line.number, line.terminated);
@@ -201,9 +204,6 @@ impl LogReader {
                 return Err(self.cut());
             }
             let kind = Kind::of(line.text);
-            if self.ended {
-                return Err(self.fault(number, "there is more behind the log's last line".to_owned()));
-            }
             match kind {
                 Ok(kind) if is_part(kind) => {
                     text.push(number, line.text);
@@ -214,6 +214,10 @@ impl LogReader {
                 }
                 _ => match Line::parse(line.text) {
                     Ok(Line::Observed(_)) => self.observed += 1,
+                    Ok(Line::Gap(gap)) if gap.next <= gap.tick => {
+                        let what = format!("a gap from instant {} to {}, in which there is none", gap.tick, gap.next);
+                        return Err(self.fault(number, what));
+                    }
                     Ok(Line::Gap(gap)) if text.lines.is_empty() => return Ok(Block::Gap { gap, line: number }),
                     Ok(Line::Last(last)) if text.lines.is_empty() => {
                         self.ended = true;
