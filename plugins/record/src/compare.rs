@@ -280,10 +280,13 @@ impl<'a> Comparison<'a> {
                 _ if expected.len() > found.len() => Field::ExtraLine,
                 _ => Field::Seq,
             };
-            if field != Field::Seq {
-                return difference(field, lines, named(a), named(b));
-            }
-            return difference(field, lines, a.signal.seq.to_string(), b.signal.seq.to_string());
+            let none = || "none there".to_owned();
+            return match field {
+                Field::Seq => difference(field, lines, a.signal.seq.to_string(), b.signal.seq.to_string()),
+                Field::MissingLine => difference(field, lines, none(), named(b)),
+                Field::ExtraLine => difference(field, lines, named(a), none()),
+                _ => difference(field, lines, named(a), named(b)),
+            };
         }
         if a.signal.key != b.signal.key {
             return difference(Field::Key, lines, a.signal.key.to_owned(), b.signal.key.to_owned());

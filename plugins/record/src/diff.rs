@@ -37,13 +37,13 @@ pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>, mut progress: impl FnMut(f
         return Ok(header(Field::Seed, x.seed.to_string(), y.seed.to_string()));
     }
     loop {
+        if let Some(share) = a.progress() {
+            progress(share);
+        }
         let (next_a, next_b) = (a.next_text(&mut of_a.lines)?, b.next_text(&mut of_b.lines)?);
         let both_instants = matches!((&next_a, &next_b), (Block::Instant, Block::Instant));
         if both_instants && of_a.lines.text == of_b.lines.text {
             equal_ticks += 1;
-            if let Some(share) = a.progress() {
-                progress(share);
-            }
             continue;
         }
         for (log, record, block) in [(&a, &mut of_a, &next_a), (&b, &mut of_b, &next_b)] {

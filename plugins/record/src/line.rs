@@ -41,7 +41,7 @@ pub struct Header {
     pub world: String,
     /// The seed.
     pub seed: u64,
-    /// What made the run; see [the specification](crate::format#provenance).
+    /// What made the run, an object; see [the specification](crate::format#provenance).
     pub provenance: serde_json::Value,
 }
 
@@ -300,6 +300,9 @@ impl<'a> Line<'a> {
                 if format != FORMAT || version != VERSION {
                     return Err(de::Error::custom(format!("its format is {format} {version}, not {FORMAT} {VERSION}")));
                 }
+                if !provenance.is_object() {
+                    return Err(de::Error::custom("its provenance is not an object"));
+                }
                 Self::Header(Header { world, seed, provenance })
             }
             Kind::Join | Kind::Leave => {
@@ -354,6 +357,11 @@ impl<'a> TickLine<'a> {
     }
 }
 
+/// The beginning of a text.
+fn excerpt(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
 /// A JSON number of seconds, read by integer arithmetic.
 #[derive(Clone, Copy)]
 struct Secs(SimTime);
@@ -361,6 +369,12 @@ struct Secs(SimTime);
 impl<'de> Deserialize<'de> for Secs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
+        if !text.contains('.') {
+            return Err(de::Error::custom(format_args!(
+                "`{}` is not a time: write seconds with a decimal point",
+                excerpt(text)
+            )));
+        }
         text.parse().map(Self).map_err(de::Error::custom)
     }
 }

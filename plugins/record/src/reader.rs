@@ -262,6 +262,10 @@ impl LogReader {
 fn read_header(source: &mut LineSource) -> Result<(Header, Vec<u8>), LogError> {
     let file = source.file().to_owned();
     let not_a_log = |what: &str| LogError::NotALog { file: file.clone(), what: what.to_owned() };
+    // A large file without a line feed is not read to its end to find out.
+    if !source.begins_with(b"{\"type\":\"header\",")? {
+        return Err(not_a_log("its first line is not a header"));
+    }
     let Some(line) = source.next()? else { return Err(not_a_log("it is empty")) };
     if Kind::of(line.text) != Ok(Kind::Header) {
         return Err(not_a_log("its first line is not a header"));

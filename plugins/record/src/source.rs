@@ -159,6 +159,16 @@ impl LineSource {
         Some((self.position.load(Ordering::Relaxed) as f64 / length as f64).clamp(0.0, 1.0))
     }
 
+    /// Whether the text begins with this, as far as it goes; asked before the first line is read.
+    pub(crate) fn begins_with(&mut self, expected: &[u8]) -> Result<bool, LogError> {
+        while self.end - self.start < expected.len() && !self.exhausted {
+            self.fill()?;
+        }
+        let there = &self.buffer[self.start..self.end];
+        let shorter = there.len().min(expected.len());
+        Ok(there[..shorter] == expected[..shorter])
+    }
+
     /// The next line, if there is one.
     pub(crate) fn next(&mut self) -> Result<Option<SourceLine<'_>>, LogError> {
         loop {
