@@ -6,6 +6,7 @@ mod agenda;
 mod canon;
 mod fingerprint;
 mod instant;
+mod log;
 mod mirror;
 mod population;
 mod rng;
@@ -28,6 +29,7 @@ fn main() {
     routing::benches(&mut criterion);
     agenda::benches(&mut criterion);
     mirror::benches(&mut criterion);
+    log::benches(&mut criterion);
     population::benches(&mut criterion);
     canon::benches(&mut criterion);
     fingerprint::benches(&mut criterion);
