@@ -53,10 +53,26 @@ struct Resimulated {
     ego_road_m: Option<f64>,
 }
 
+/// The others are where the log says: another seed or another road would be another experiment than it seems.
+fn same_world(playback: &Playback, options: &common::Options, road: &str) -> Result<(), Failure> {
+    let header = playback.header();
+    let recorded = header.provenance["config"]["road"].as_str();
+    if let Some(recorded) = recorded.filter(|recorded| *recorded != road) {
+        return Err(Failure::Input(format!(
+            "the log was recorded on the road `{recorded}`, and this is `{road}`: give its file with --road"
+        )));
+    }
+    if header.seed != options.seed {
+        return Err(Failure::Input(format!("the log was recorded with the seed {}: give --seed {0}", header.seed)));
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     common::run(|Arguments { log, ego_speed, record, verify, world, options }| {
         let playback = Playback::open(&log).map_err(Failure::input)?;
         let (mut app, road) = world.app(&options)?;
+        same_world(&playback, &options, road.name())?;
         app.provenance().config("played_back", log.display().to_string()).config("ego_speed", ego_speed);
 
         let mut ego = demo::cars().swap_remove(0);

@@ -168,6 +168,8 @@ fn grow(Arguments { cars, population, record, rounds, options, .. }: &Arguments)
         "{} component steps per second, {cost:.0} ns each; {of_few:.0} ns with {FEW} cars, growth {growth:.2}",
         count((1e9 / cost) as u64)
     ));
+    // Closes the log.
+    let report = large.app.end_run();
     let recording = record.as_ref().map(|log| Recording {
         log: log.display().to_string(),
         log_bytes: std::fs::metadata(log).map_or(0, |file| file.len()),
@@ -189,7 +191,6 @@ fn grow(Arguments { cars, population, record, rounds, options, .. }: &Arguments)
         rounds,
         recording,
     };
-    let report = large.report.ok_or(Failure::Halted)?;
     if let Some(other) = unrecorded.and_then(|world| world.report)
         && other.world_hash != report.world_hash
     {

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use chaconne::prelude::*;
+use chaconne::record::Verification;
 use serde::Serialize;
 
 /// Drives seven cars along a road and compares the run with a log.
@@ -35,7 +36,11 @@ struct Arguments {
 #[derive(Serialize)]
 struct Verified {
     log: String,
+    /// Nothing differed.
     verified: bool,
+    /// The run was compared to its end.
+    whole: bool,
+    compared_instants: u64,
 }
 
 fn main() -> ExitCode {
@@ -45,9 +50,18 @@ fn main() -> ExitCode {
         app.add_plugins(VerifyPlugin::new(&log));
         let report = app.run_headless(world.until);
         let verified = report.is_complete();
-        if verified {
-            options.say(format_args!("the run is the one in {}, bit for bit", log.display()));
+        let verification = app.world().resource::<Verification>();
+        let (whole, compared_instants) = (verification.is_whole(), verification.ticks());
+        let log = log.display().to_string();
+        match (verified, whole) {
+            (true, true) => options.say(format_args!("the run is the one in {log}, bit for bit")),
+            (true, false) => {
+                let compared = common::counted(compared_instants, "instant");
+                options
+                    .say(format_args!("the run is the one in {log}, bit for bit, for {compared}: there the log ends"));
+            }
+            (false, _) => {}
         }
-        options.close(&report, Verified { log: log.display().to_string(), verified })
+        options.close(&report, Verified { log, verified, whole, compared_instants })
     })
 }

@@ -70,6 +70,29 @@ pub struct ChaconnePlugins;
 
 impl PluginGroup for ChaconnePlugins {
     fn build(self) -> PluginGroupBuilder {
-        PluginGroupBuilder::start::<Self>().add(chaconne_conductor::ConductorPlugin::default())
+        let group = PluginGroupBuilder::start::<Self>().add(chaconne_conductor::ConductorPlugin::default());
+        #[cfg(feature = "record")]
+        let group = group.add(NoteFeatures);
+        group
+    }
+}
+
+/// Notes the facade's features for the headers of logs.
+#[cfg(feature = "record")]
+struct NoteFeatures;
+
+#[cfg(feature = "record")]
+impl bevy_app::Plugin for NoteFeatures {
+    fn build(&self, app: &mut bevy_app::App) {
+        let features = [
+            ("cli", cfg!(feature = "cli")),
+            ("record", true),
+            ("traffic", cfg!(feature = "traffic")),
+            ("zstd", cfg!(feature = "zstd")),
+        ];
+        let provenance = chaconne_record::ProvenanceAppExt::provenance(app);
+        for (name, _) in features.into_iter().filter(|(_, is_on)| *is_on) {
+            provenance.feature(name);
+        }
     }
 }

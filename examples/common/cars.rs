@@ -41,7 +41,7 @@ impl World {
         let conductor = ConductorPlugin { end: Some(self.until), ..options.conductor() };
         app.add_plugins((MinimalPlugins, ChaconnePlugins.set(conductor), options.progress(self.until)))
             .mirror::<Pose>("pose");
-        app.provenance().feature("traffic").config("until", self.until.to_string()).config("road", road.name());
+        app.provenance().config("until", self.until.to_string()).config("road", road.name());
         if let Some(file) = &self.road {
             app.provenance().input(file).map_err(Failure::input)?;
         }

@@ -581,12 +581,13 @@ class Checker:
         read_count(others, "others")
         if path is not None:
             read_text(path, "path")
-        # The instant that failed is the one after the last of the log; a monitor fails when it is shown a complete one.
-        in_log = cause == "monitor"
-        if tick is not None:
-            expected = self.next_tick - 1 if in_log else self.next_tick
-            if read_count(tick, "tick") != expected:
-                raise Wrong(f"the run must have halted at tick {expected}, not {tick}")
+        # The instant that failed is the one after the last of the log. A monitor fails when it is shown a complete one: that
+        # is in the log, unless it was the recorder that failed.
+        if (tick is None) != (time is None):
+            raise Wrong("of its tick and its time one is null, and the other is not")
+        in_log = cause == "monitor" and tick is not None and read_count(tick, "tick") == self.next_tick - 1
+        if tick is not None and read_count(tick, "tick") != self.next_tick and not in_log:
+            raise Wrong(f"the run must have halted at tick {self.next_tick}, not {tick}")
         if time is not None:
             at = read_time(time, "time")
             if self.time is not None and (at != self.time if in_log else at <= self.time):

@@ -123,10 +123,12 @@ fn check_log(workspace: &Workspace, cargo: &Cargo, python: &Python, log: &str) -
     Ok(checked.signals)
 }
 
+/// What the topics of an export have that are not keys of signals.
+const OWN: &str = "/conductor/";
+
 /// What `read_mcap.py` prints.
 #[derive(Debug, Deserialize)]
 struct Exported {
-    messages: u64,
     channels: Vec<Channel>,
     log_times_in_order: bool,
     all_json_objects: bool,
@@ -136,6 +138,7 @@ struct Exported {
 struct Channel {
     topic: String,
     encoding: String,
+    messages: u64,
     schema_encoding: Option<String>,
 }
 
@@ -144,13 +147,16 @@ impl Exported {
     fn fault(&self, signals: u64) -> Option<String> {
         let odd =
             |channel: &&Channel| channel.encoding != "json" || channel.schema_encoding.as_deref() != Some("jsonschema");
-        if self.messages != signals {
-            Some(format!("it has {} messages, but the log has {signals} signals", self.messages))
+        // Joins, leaves and the end have channels of their own.
+        let of_signals = self.channels.iter().filter(|channel| !channel.topic.contains(OWN));
+        let messages: u64 = of_signals.map(|channel| channel.messages).sum();
+        if messages != signals {
+            Some(format!("it has {messages} messages of signals, but the log has {signals} signals"))
         } else if !self.log_times_in_order {
             Some("a message has an earlier log time than the one before it".to_owned())
         } else if !self.all_json_objects {
             Some("a message is not a JSON object".to_owned())
-        } else if let Some(Channel { topic, encoding, schema_encoding }) = self.channels.iter().find(odd) {
+        } else if let Some(Channel { topic, encoding, schema_encoding, .. }) = self.channels.iter().find(odd) {
             let schema = schema_encoding.as_deref().unwrap_or("no schema");
             Some(format!("the encodings of `{topic}` must be json and jsonschema, not {encoding} and {schema}"))
         } else {
@@ -294,9 +300,10 @@ mod tests {
     use super::*;
 
     fn exported(change: impl FnOnce(&mut Exported)) -> Option<String> {
-        let text = r#"{"messages": 3, "first_log_time": 0, "last_log_time": 1, "log_times_in_order": true,
+        let text = r#"{"messages": 5, "first_log_time": 0, "last_log_time": 1, "log_times_in_order": true,
             "all_json_objects": true, "channels": [{"topic": "speed", "encoding": "json", "schema": "Speed",
-            "schema_encoding": "jsonschema", "messages": 3}]}"#;
+            "schema_encoding": "jsonschema", "messages": 3}, {"topic": "chaconne/w/conductor/end", "encoding": "json",
+            "schema": "End", "schema_encoding": "jsonschema", "messages": 2}]}"#;
         let mut exported = serde_json::from_str(text).expect("the sample has the form of what is printed");
         change(&mut exported);
         exported.fault(3)
@@ -310,7 +317,7 @@ mod tests {
     #[test]
     fn every_fault_of_an_export_is_named() {
         let fault = |change: fn(&mut Exported)| exported(change).expect("something was made wrong");
-        assert!(fault(|it| it.messages = 2).contains("2 messages, but the log has 3 signals"));
+        assert!(fault(|it| it.channels[0].messages = 2).contains("2 messages of signals, but the log has 3 signals"));
         assert!(fault(|it| it.log_times_in_order = false).contains("log time"));
         assert!(fault(|it| it.all_json_objects = false).contains("not a JSON object"));
         assert!(fault(|it| it.channels[0].encoding = "cbor".into()).contains("`speed`"));

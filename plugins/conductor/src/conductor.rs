@@ -73,7 +73,8 @@ pub struct Conductor {
     /// How many of the monitors have been told that the run starts.
     started: usize,
     threads: usize,
-    end_failures: Vec<String>,
+    /// The report of a run that is over.
+    ended: Option<RunReport>,
     /// Actors to be removed before the next instant.
     pub(crate) leaving: Vec<ActorPath>,
     /// Actors to be removed before the first instant that is not before a time.
@@ -137,7 +138,7 @@ impl Conductor {
             monitors: Vec::new(),
             started: 0,
             threads,
-            end_failures: Vec::new(),
+            ended: None,
             leaving: Vec::new(),
             leaving_at: BTreeMap::new(),
             membership: Vec::new(),
@@ -257,6 +258,11 @@ impl Conductor {
         self.halt.as_ref()
     }
 
+    /// Whether the run was ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// The last instant.
     pub fn now(&self) -> Option<SimTime> {
         self.now
@@ -329,7 +335,7 @@ impl Conductor {
             signals: self.signals,
             participants: self.participants(),
             world_hash: self.world_hash,
-            end_failures: self.end_failures.clone(),
+            end_failures: self.ended.as_ref().map(|report| report.end_failures.clone()).unwrap_or_default(),
             wall: Duration::ZERO,
         }
     }
@@ -358,14 +364,28 @@ impl Conductor {
         Err(self.halt(None, HaltCause::Monitor(failures.swap_remove(0))))
     }
 
-    /// Tells the monitors that the run is over, and returns its report, in which `wall` is the time spent in stepping. For
-    /// those who drive a conductor themselves: nothing else marks the end.
+    /// Ends the run: tells the monitors that it is over, and returns its report, in which `wall` is the time spent in
+    /// stepping. For those who drive a conductor themselves: nothing else marks the end, but that a conductor that has halted
+    /// ends its run when it is dropped. Nothing is stepped afterwards; asked again, it returns the same report.
     pub fn end(&mut self, wall: Duration) -> RunReport {
-        // A run that halted before its first instant ends with a log too.
+        if let Some(report) = &self.ended {
+            return report.clone();
+        }
+        // A run that halted before its first instant ends with a log too; a monitor that cannot start halts it.
         let _ = self.start_monitors();
-        let report = RunReport { wall, ..self.report() };
-        let failures = self.monitors.iter_mut().filter_map(|monitor| failure_of(|| monitor.ended(&report)));
-        self.end_failures.extend(failures);
-        RunReport { end_failures: self.end_failures.clone(), ..report }
+        let mut report = RunReport { wall, ..self.report() };
+        for monitor in &mut self.monitors {
+            report.end_failures.extend(failure_of(|| monitor.ended(&report)));
+        }
+        self.ended.insert(report).clone()
+    }
+}
+
+impl Drop for Conductor {
+    /// A run that halted has ended, also for those who pass the halt on and let go of the conductor.
+    fn drop(&mut self) {
+        if self.halt.is_some() && !std::thread::panicking() {
+            self.end(Duration::ZERO);
+        }
     }
 }

@@ -161,6 +161,8 @@ pub enum HaltCause {
     Monitor(String),
     /// A mirror entity was changed in a way that the world cannot follow.
     Mirror(String),
+    /// The run was ended, and is asked to go on.
+    Ended,
 }
 
 impl fmt::Display for Halt {
@@ -176,6 +178,7 @@ impl fmt::Display for Halt {
             }
             HaltCause::Registration(errors) => f.write_str(&errors.join("; "))?,
             HaltCause::Monitor(text) | HaltCause::Mirror(text) => f.write_str(text)?,
+            HaltCause::Ended => f.write_str("the run has ended, and cannot go on")?,
         }
         if let Some((tick, time)) = self.instant {
             write!(f, " (at {time} s, instant {tick})")?;

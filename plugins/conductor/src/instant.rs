@@ -30,6 +30,10 @@ impl Conductor {
         if let Some(halt) = &self.halt {
             return Err(halt.clone());
         }
+        if self.has_ended() {
+            // The run is as it was reported; only who asks for more is told.
+            return Err(Halt { path: None, instant: None, cause: HaltCause::Ended, others: 0 });
+        }
         self.start_monitors()?;
         self.number();
         let mut due = std::mem::take(&mut self.due);

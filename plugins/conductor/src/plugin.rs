@@ -329,6 +329,17 @@ impl Driver {
     }
 }
 
+/// Does the set-up rites of an `App` that no runner runs.
+fn set_up(app: &mut App) {
+    if app.plugins_state() != PluginsState::Cleaned {
+        while app.plugins_state() == PluginsState::Adding {
+            bevy_tasks::tick_global_task_pools_on_main_thread();
+        }
+        app.finish();
+        app.cleanup();
+    }
+}
+
 /// Setting up and running a world, on an `App`.
 pub trait ConductorAppExt {
     /// Adds an actor. Errors (a taken path, a malformed key) halt the run before its first instant.
@@ -346,8 +357,14 @@ pub trait ConductorAppExt {
 
     /// Runs every instant before `until` (or to the end of the run, if that comes first), and leaves the `App` queryable.
     /// Does the set-up rites (`finish`, `cleanup`, `Startup`) when they have not been done; runs whole updates, so that
-    /// systems of `Update` see the world as in a windowed run. Called again, it goes on: runs in pieces equal one run.
+    /// systems of `Update` see the world as in a windowed run. Called again, it goes on: runs in pieces equal one run. The run
+    /// has ended when [`ConductorPlugin::end`] is reached, nobody is due any more, or by [`end_run`](Self::end_run).
     fn run_headless(&mut self, until: SimTime) -> RunReport;
+
+    /// Ends the run where it is, as reaching its end would: monitors are told (a log gets its last line, a verification
+    /// looks for what its log has more), and [`RunEnded`] is triggered. For runs in pieces, whose end is not known before.
+    /// A run that has ended stays as it is.
+    fn end_run(&mut self) -> RunReport;
 
     /// Asks for an actor, and all under its path, to leave before the next instant.
     ///
@@ -393,13 +410,7 @@ impl ConductorAppExt for App {
     }
 
     fn run_headless(&mut self, until: SimTime) -> RunReport {
-        if self.plugins_state() != PluginsState::Cleaned {
-            while self.plugins_state() == PluginsState::Adding {
-                bevy_tasks::tick_global_task_pools_on_main_thread();
-            }
-            self.finish();
-            self.cleanup();
-        }
+        set_up(self);
         driver_of(self.world_mut()).pause = Some(until);
         if driver_of(self.world_mut()).settings.is_some() {
             loop {
@@ -419,6 +430,18 @@ impl ConductorAppExt for App {
         let driver = driver_of(self.world_mut());
         driver.pause = None;
         driver.report()
+    }
+
+    fn end_run(&mut self) -> RunReport {
+        set_up(self);
+        let driver = driver_of(self.world_mut());
+        if let (Some(settings), Phase::Running) = (driver.settings.clone(), driver.phase) {
+            driver.start(&settings);
+            driver.phase = Phase::Ending;
+            end(self.world_mut());
+            self.world_mut().resource_mut::<RunStatus>().ended = true;
+        }
+        driver_of(self.world_mut()).report()
     }
 
     fn remove_actor(&mut self, path: &ActorPath) -> Result<(), crate::error::LeaveError> {

@@ -8,7 +8,7 @@ use chaconne_sim_core::time::SimTime;
 
 use crate::error::LogError;
 use crate::instant::{Fault, InstantRecord};
-use crate::line::{End, Gap, Header, Last};
+use crate::line::{Cause, End, Gap, Header, Last};
 use crate::reader::{Block, LogReader};
 
 /// What a check found, when it found nothing wrong.
@@ -92,6 +92,9 @@ struct Row {
     path: Box<str>,
     /// `None` for one that has left.
     next_due: Option<SimTime>,
+    last_step: Option<SimTime>,
+    /// It is to leave at this time, which was said before.
+    leaves_at: Option<SimTime>,
     /// Sequence number of its next signal; not known for one that was not seen joining.
     seq: Option<u64>,
     /// Who stepped after it last time.
@@ -109,7 +112,8 @@ impl Participants {
     fn add(&mut self, path: &str, next_due: Option<SimTime>, seq: Option<u64>) -> usize {
         let at = self.rows.len();
         self.index.insert(path.into(), at);
-        self.rows.push(Row { path: path.into(), next_due: None, seq, successor: at + 1 });
+        let row = Row { path: path.into(), next_due: None, last_step: None, leaves_at: None, seq, successor: at + 1 };
+        self.rows.push(row);
         self.set_due(at, next_due);
         at
     }
@@ -147,13 +151,29 @@ impl Participants {
         Ok(())
     }
 
-    fn leave(&mut self, path: &str) -> Result<(), String> {
+    /// Takes in that somebody is not stepped from a time on.
+    fn leave(&mut self, path: &str, time: SimTime) -> Result<(), String> {
         match self.find(path) {
-            Some(at) if self.rows[at].next_due.is_some() => self.set_due(at, None),
+            Some(at) if self.rows[at].next_due.is_some() => {
+                if let Some(last) = self.rows[at].last_step.filter(|last| *last >= time) {
+                    return Err(format!("leave: `{path}` leaves at {time} s, and has stepped at {last} s"));
+                }
+                self.rows[at].leaves_at = Some(time);
+                self.let_leave(at);
+            }
             _ if self.partial => {}
             _ => return Err(format!("leave: `{path}` leaves, and is not in the world")),
         }
         Ok(())
+    }
+
+    /// Who is not due any more before the time of leaving has left.
+    fn let_leave(&mut self, at: usize) {
+        let row = &mut self.rows[at];
+        if row.leaves_at.is_some_and(|time| row.next_due.is_none_or(|due| due >= time)) {
+            row.leaves_at = None;
+            self.set_due(at, None);
+        }
     }
 
     /// Takes a step in: it has to be due now.
@@ -176,6 +196,8 @@ impl Participants {
             return Err(format!("next due: `{path}` steps at {now} s and is due next at {next_due} s, not later"));
         }
         self.set_due(at, Some(next_due));
+        self.rows[at].last_step = Some(now);
+        self.let_leave(at);
         Ok(at)
     }
 
@@ -247,8 +269,7 @@ impl Checker {
                     return Err(at(what));
                 }
                 MembershipKind::Join => self.participants.join(change.path, change.time).map_err(at)?,
-                MembershipKind::Leave if change.time <= now => self.participants.leave(change.path).map_err(at)?,
-                MembershipKind::Leave => {}
+                MembershipKind::Leave => self.participants.leave(change.path, change.time).map_err(at)?,
             }
         }
         if let Some((path, due)) = self.participants.overdue(now) {
@@ -284,12 +305,6 @@ impl Checker {
                 .overdue(now.checked_add(chaconne_sim_core::SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX))
         {
             return Err((line, format!("steps: `{path}` is due at {now} s and does not step at it")));
-        }
-        // Leaves of a later time take effect after the steps.
-        for change in instant.membership().filter(|change| change.change.time > now) {
-            if change.change.kind == MembershipKind::Leave {
-                self.participants.leave(change.change.path).map_err(|what| (change.line, what))?;
-            }
         }
         self.hashes(instant, first, line)?;
         self.next_tick = next_tick;
@@ -339,10 +354,19 @@ impl Checker {
             return Err(format!("ticks: the log has {} instants, and {} are stated", self.next_tick, last.ticks));
         }
         if let End::Halted(halted) = &last.end
-            && let Some((tick, _)) = halted.instant
-            && tick > self.next_tick
+            && let Some((tick, time)) = halted.instant
         {
-            return Err(format!("tick: a halt at instant {tick}, where instant {} comes next", self.next_tick));
+            // A monitor fails after its instant; the recorder's own failure is one after an instant that is not in the log.
+            let after = halted.cause == Cause::Monitor && tick.checked_add(1) == Some(self.next_tick);
+            if tick != self.next_tick && !after {
+                return Err(format!("tick: a halt at instant {tick}, where instant {} comes next", self.next_tick));
+            }
+            let expected = self.now.filter(|_| self.world_hash.is_some());
+            if let Some(now) = expected.filter(|now| if after { time != *now } else { time <= *now }) {
+                return Err(format!(
+                    "time: a halt at {time} s in instant {tick}, where the last instant is at {now} s"
+                ));
+            }
         }
         for (name, counted, stated) in [("steps", self.steps, last.steps), ("signals", self.signals, last.signals)] {
             let agrees = if self.gaps.is_empty() { counted == stated } else { counted <= stated };

@@ -49,6 +49,8 @@ pub enum Field {
     TickHash,
     /// The hash of the world.
     WorldHash,
+    /// How many instants, steps and signals there are, in the last line.
+    Counts,
     /// How the run ended.
     End,
 }
@@ -73,6 +75,7 @@ impl fmt::Display for Field {
             Self::Time => "time",
             Self::TickHash => "tick hash",
             Self::WorldHash => "world hash",
+            Self::Counts => "counts",
             Self::End => "end",
         })
     }

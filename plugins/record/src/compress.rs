@@ -1,8 +1,8 @@
 //! Compressed logs: independent zstd frames, cut by size and by time, so that little is lost when the process is killed.
 
 use std::io;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,21 +11,23 @@ use zstd::zstd_safe::CParameter;
 
 use crate::sink::{Plain, Sink};
 
-/// A frame is closed when it holds this much.
-const FRAME: usize = 1 << 20;
+/// A frame is closed when it holds this much. With what waits, and a frame that is being compressed, that is less than a mebibyte
+/// that a killed process loses.
+const FRAME: usize = 256 << 10;
 
 /// A frame is closed when its first line has waited this long.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Instants that may wait for the compressing thread.
-const WAITING: usize = 8;
+/// Lines that may wait for the compressing thread, in bytes. A larger instant waits alone.
+const WAITING: usize = 384 << 10;
 
 /// zstd's level: most of the gain, at a speed that a run does not wait for.
 const LEVEL: i32 = 1;
 
 /// Compresses on a thread of its own, which also closes frames while no instant comes.
 pub(crate) struct Compressed {
-    lines: Option<SyncSender<Vec<u8>>>,
+    lines: Option<Sender<Vec<u8>>>,
+    waiting: Arc<Waiting>,
     spare: Receiver<Vec<u8>>,
     failure: Arc<Mutex<Option<io::Error>>>,
     failed: bool,
@@ -36,13 +38,22 @@ impl Compressed {
     pub(crate) fn new(file: Plain) -> io::Result<Self> {
         let mut compressor = Compressor::new(LEVEL)?;
         compressor.set_parameter(CParameter::ChecksumFlag(true))?;
-        let (lines, received) = mpsc::sync_channel(WAITING);
+        let (lines, received) = mpsc::channel();
+        let waiting: Arc<Waiting> = Arc::default();
         let (used, spare) = mpsc::channel();
         let failure: Arc<Mutex<Option<io::Error>>> = Arc::default();
-        let worker = Worker { compressor, file, frame: Vec::new(), used, failure: failure.clone(), failed: false };
+        let worker = Worker {
+            compressor,
+            file,
+            frame: Vec::new(),
+            used,
+            waiting: waiting.clone(),
+            failure: failure.clone(),
+            failed: false,
+        };
         let thread =
             std::thread::Builder::new().name("chaconne-log".to_owned()).spawn(move || worker.run(&received))?;
-        Ok(Self { lines: Some(lines), spare, failure, failed: false, thread: Some(thread) })
+        Ok(Self { lines: Some(lines), waiting, spare, failure, failed: false, thread: Some(thread) })
     }
 
     fn take_failure(&mut self) -> io::Result<()> {
@@ -63,6 +74,7 @@ impl Sink for Compressed {
         let mut buffer = self.spare.try_recv().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(lines);
+        self.waiting.add(lines.len());
         let sent = self.lines.as_ref().map(|channel| channel.send(buffer));
         match sent {
             Some(Ok(())) => Ok(()),
@@ -81,6 +93,32 @@ impl Sink for Compressed {
     }
 }
 
+/// How many bytes of lines wait.
+#[derive(Default)]
+struct Waiting {
+    bytes: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Waiting {
+    fn bytes(&self) -> MutexGuard<'_, usize> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for room.
+    fn add(&self, more: usize) {
+        let bytes = self.bytes();
+        let is_full = |bytes: &mut usize| *bytes > 0 && bytes.saturating_add(more) > WAITING;
+        *self.fewer.wait_while(bytes, is_full).unwrap_or_else(PoisonError::into_inner) += more;
+    }
+
+    fn take(&self, taken: usize) {
+        let mut bytes = self.bytes();
+        *bytes = bytes.saturating_sub(taken);
+        self.fewer.notify_all();
+    }
+}
+
 impl Drop for Compressed {
     fn drop(&mut self) {
         // Whoever wants to know how it ended has asked before.
@@ -93,7 +131,8 @@ struct Worker {
     file: Plain,
     /// Lines of the frame that is being filled.
     frame: Vec<u8>,
-    used: mpsc::Sender<Vec<u8>>,
+    used: Sender<Vec<u8>>,
+    waiting: Arc<Waiting>,
     failure: Arc<Mutex<Option<io::Error>>>,
     /// A frame is missing, so that nothing may follow.
     failed: bool,
@@ -114,16 +153,14 @@ impl Worker {
             };
             match received {
                 Ok(buffer) => {
-                    self.frame.extend_from_slice(&buffer);
-                    // The recorder may be gone.
-                    let _ = self.used.send(buffer);
+                    self.take(buffer);
                     let close = *close_at.get_or_insert_with(|| Instant::now() + PATIENCE);
                     if self.frame.len() < FRAME && Instant::now() < close {
                         continue;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) if self.frame.is_empty() => match lines.recv() {
-                    Ok(buffer) => self.frame.extend_from_slice(&buffer),
+                    Ok(buffer) => self.take(buffer),
                     Err(_) => return,
                 },
                 Err(RecvTimeoutError::Timeout) => {}
@@ -135,6 +172,14 @@ impl Worker {
             self.close();
             close_at = None;
         }
+    }
+
+    /// Adds lines to the frame.
+    fn take(&mut self, lines: Vec<u8>) {
+        self.frame.extend_from_slice(&lines);
+        self.waiting.take(lines.len());
+        // The recorder may be gone.
+        let _ = self.used.send(lines);
     }
 
     /// Compresses and writes what there is.
@@ -149,5 +194,12 @@ impl Worker {
             self.failed = true;
             self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Nobody waits for one that is gone.
+        self.waiting.take(usize::MAX);
     }
 }

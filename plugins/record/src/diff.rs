@@ -60,13 +60,23 @@ pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>, mut progress: impl FnMut(f
                 (Block::Gap { gap: x, .. }, Block::Gap { gap: y, .. }) => x == y,
                 _ => false,
             };
-            (!same).then(|| place.difference(Field::End, text(&next_a, &of_a), text(&next_b, &of_b)))
+            (!same).then(|| place.difference(field_of(&next_a, &next_b), text(&next_a, &of_a), text(&next_b, &of_b)))
         };
         match difference {
             Some(difference) => return Ok(DiffReport { equal_ticks, difference: Some(difference) }),
             None if matches!(next_a, Block::Last { .. }) => return Ok(DiffReport { equal_ticks, difference: None }),
             None => equal_ticks += u64::from(both_instants),
         }
+    }
+}
+
+/// What differs where the logs do not both have an instant.
+fn field_of(a: &Block, b: &Block) -> Field {
+    match (a, b) {
+        (Block::Last { last: a, .. }, Block::Last { last: b, .. }) if a.end == b.end => {
+            if a.world_hash != b.world_hash { Field::WorldHash } else { Field::Counts }
+        }
+        _ => Field::End,
     }
 }
 
@@ -101,9 +111,13 @@ fn text(block: &Block, record: &InstantRecord) -> String {
     match block {
         Block::Instant => format!("instant {} at {} s next", record.tick, record.time),
         Block::Gap { gap, .. } => format!("a gap from instant {} to {}", gap.tick, gap.next),
-        Block::Last { last: Last { end: End::Ended(reason), ticks, world_hash, .. }, .. } => {
-            format!("its end ({reason}, {ticks} instants, world hash {world_hash})")
+        Block::Last { last, .. } => {
+            let Last { end, ticks, steps, signals, world_hash } = last;
+            let end = match end {
+                End::Ended(reason) => format!("its end ({reason})"),
+                End::Halted(halted) => halt_text(halted),
+            };
+            format!("{end} after {ticks} instants, {steps} steps and {signals} signals with world hash {world_hash}")
         }
-        Block::Last { last: Last { end: End::Halted(halted), .. }, .. } => halt_text(halted),
     }
 }

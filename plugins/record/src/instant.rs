@@ -42,13 +42,6 @@ impl InstantText {
         (number(self.lines.first()), number(self.lines.last()))
     }
 
-    /// The lines of joins and leaves, with their numbers.
-    pub(crate) fn membership(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        (0..self.lines.len())
-            .map(|index| self.line(index))
-            .filter(|(text, _)| matches!(Kind::of(text), Ok(Kind::Join | Kind::Leave)))
-    }
-
     /// A line without its line feed, and its number.
     pub(crate) fn line(&self, index: usize) -> (&[u8], u64) {
         let (start, number) = self.lines[index];

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | recording | [`RecordPlugin`], [`Recorder`] |
 //! | what made a run | [`Provenance`], [`ProvenanceAppExt`] |
-//! | verifying a run against a log, live | [`VerifyPlugin`], [`Verifier`] |
+//! | verifying a run against a log, live | [`VerifyPlugin`], [`Verifier`], [`Verification`] |
 //! | checking a log from itself alone | [`check()`](check::check), [`CheckReport`] |
 //! | playing participants of a log back into a new run | [`Playback`], [`Played`] |
 //! | what is in a log, in numbers | [`summarize()`](summary::summarize), [`Summary`] |
@@ -73,4 +73,4 @@ pub use reader::{Block, LogLine, LogReader, RawLine};
 pub use recorder::{RecordPlugin, Recorder};
 pub use recover::{InputEnd, RecoverReport, recover};
 pub use summary::{Ending, Summary, summarize};
-pub use verify::{Verifier, VerifyPlugin};
+pub use verify::{Verification, Verifier, VerifyPlugin};

@@ -334,7 +334,11 @@ impl<'a> Line<'a> {
             Kind::Halt => {
                 let fields: HaltFields = serde_json::from_str(text)?;
                 let HaltFields { path, cause, text, others, ticks, steps, signals, world_hash, .. } = fields;
-                let instant = fields.tick.zip(fields.time.map(|Secs(time)| time));
+                let instant = match (fields.tick, fields.time) {
+                    (Some(tick), Some(Secs(time))) => Some((tick, time)),
+                    (None, None) => None,
+                    _ => return Err(de::Error::custom("of its tick and its time one is null, and the other is not")),
+                };
                 let halted = Halted { instant, path, cause, text, others };
                 Self::Last(Last { end: End::Halted(halted), ticks, steps, signals, world_hash })
             }
@@ -360,6 +364,11 @@ impl<'a> TickLine<'a> {
 /// The beginning of a text.
 fn excerpt(text: &str) -> String {
     text.chars().take(40).collect()
+}
+
+/// A field that may be `null`, and has to be there all the same.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::deserialize(deserializer)
 }
 
 /// A JSON number of seconds, read by integer arithmetic.
@@ -434,6 +443,7 @@ struct ObservedFields<'a> {
     #[serde(rename = "type")]
     _type: &'a str,
     time: Secs,
+    #[serde(borrow, deserialize_with = "present")]
     path: Option<&'a str>,
     kind: &'a str,
     #[serde(borrow)]
@@ -466,8 +476,11 @@ struct EndFields<'a> {
 struct HaltFields<'a> {
     #[serde(rename = "type")]
     _type: &'a str,
+    #[serde(deserialize_with = "present")]
     tick: Option<u64>,
+    #[serde(deserialize_with = "present")]
     time: Option<Secs>,
+    #[serde(deserialize_with = "present")]
     path: Option<String>,
     cause: Cause,
     text: String,

@@ -27,9 +27,10 @@ use chaconne_conductor::{Actor, Group};
 use chaconne_sim_core::fingerprint::MembershipKind;
 use chaconne_sim_core::{ActorPath, Participant, Payload, SimTime, StepCtx, StepError, StepResult};
 
+use crate::check::Checker;
 use crate::error::LogError;
-use crate::instant::InstantRecord;
-use crate::line::{Header, Line};
+use crate::instant::{InstantRecord, RecordedMembership};
+use crate::line::Header;
 use crate::reader::{Block, LogReader};
 
 /// A log whose participants can be played back.
@@ -39,6 +40,8 @@ pub struct Playback {
     /// Who is in the log, in the order of joining, and by path.
     recorded: Vec<Recorded>,
     numbers: BTreeMap<Box<str>, usize>,
+    /// Who has been handed out: a log is played once.
+    taken: Mutex<BTreeSet<usize>>,
     tape: Arc<Mutex<Tape>>,
 }
 
@@ -59,10 +62,10 @@ struct Life {
 }
 
 impl Playback {
-    /// Opens a log and looks through it for who joins and leaves when.
+    /// Opens a log, checks it, and looks through it for who joins and leaves when.
     ///
     /// # Errors
-    /// When it cannot be read, was cut off, lacks instants, or is being written.
+    /// When it cannot be read, is not right, was cut off, lacks instants, or is being written.
     pub fn open(file: impl AsRef<Path>) -> Result<Self, LogError> {
         let file = file.as_ref();
         let unfit = |why: &str| LogError::Unfit { what: format!("{} cannot be played back: {why}", file.display()) };
@@ -76,7 +79,14 @@ impl Playback {
             recorded.iter().map(|recorded| recorded.path.as_str().into()).zip(0..).collect();
         let places = vec![None; recorded.len()];
         let tape = Tape { log, instant: InstantRecord::default(), at: At::Start, numbers: numbers.clone(), places };
-        Ok(Self { header, file: file.to_owned(), recorded, numbers, tape: Arc::new(Mutex::new(tape)) })
+        Ok(Self {
+            header,
+            file: file.to_owned(),
+            recorded,
+            numbers,
+            taken: Mutex::default(),
+            tape: Arc::new(Mutex::new(tape)),
+        })
     }
 
     /// The log's header.
@@ -89,10 +99,11 @@ impl Playback {
         self.recorded.iter().map(|recorded| &recorded.path)
     }
 
-    /// One participant, to be put into an actor whose other parts are live. It joins and leaves with that actor.
+    /// One participant, to be put into an actor whose other parts are live, at the path that it had. It joins and leaves with
+    /// that actor; when it left before, it falls silent.
     ///
     /// # Errors
-    /// When nobody of this path is in the log.
+    /// When nobody of this path is in the log, or it was handed out before.
     pub fn participant(&self, path: &ActorPath) -> Result<Played, LogError> {
         match self.numbers.get(path.as_str()) {
             Some(&number) => self.played(number),
@@ -110,17 +121,28 @@ impl Playback {
             );
             return Err(LogError::Unfit { what });
         }
-        Ok(Played { number, tape: self.tape.clone() })
+        if !self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(number) {
+            let what = format!(
+                "`{}` of {} is played back already, and a log is wound in one direction: open it again for another world",
+                recorded.path,
+                self.file.display()
+            );
+            return Err(LogError::Unfit { what });
+        }
+        Ok(Played { number, leaves_at: recorded.life.leaves_at, tape: self.tape.clone() })
     }
 
     /// Actors of the participants that `select` picks by their paths, to be added to a world in this order. They are first
     /// due when they were, and leave when they did.
     ///
     /// Participants under one path become one actor as far as they join and leave together. Those under the path of
-    /// participants that are not picked become actors of their own under it, so a live actor of that path has to be added before.
+    /// participants that are not picked become actors of their own under it, so a live actor of that path has to be added
+    /// before.
     ///
     /// # Errors
-    /// When one that is picked joined after the first instant.
+    /// When one that is picked joined after the first instant, was handed out before, or may have been a part of an actor
+    /// together with one that is not picked: the log does not say, and a part is heard at once where an actor is heard at the
+    /// next step. Put such a one where it belongs with [`participant`](Self::participant).
     pub fn actors(&self, select: impl Fn(&ActorPath) -> bool) -> Result<Vec<Actor>, LogError> {
         // Paths at which something live stands, so that an actor can stand under them.
         let mut standing: BTreeSet<ActorPath> = BTreeSet::new();
@@ -138,11 +160,45 @@ impl Playback {
                 standing.extend(ancestors(path).chain([path.clone()]));
             }
         }
+        for tree in &trees {
+            self.refuse_halves(tree, &standing)?;
+        }
         let mut actors = Vec::new();
         for tree in trees {
             self.tree(tree, &mut standing, &mut actors)?;
         }
         Ok(actors)
+    }
+
+    /// Refuses what may be a part of an actor that is live otherwise: it joined and left with one that is not picked.
+    /// `standing` are the paths of those that are not, and of what is above them.
+    fn refuse_halves(&self, tree: &[usize], standing: &BTreeSet<ActorPath>) -> Result<(), LogError> {
+        let Some(outermost) = tree.first().map(|&first| outermost(&self.recorded[first].path)) else { return Ok(()) };
+        // A participant alone at the outermost path has no parts.
+        if !standing.contains(&outermost) || self.numbers.contains_key(outermost.as_str()) {
+            return Ok(());
+        }
+        let picked: BTreeSet<usize> = tree.iter().copied().collect();
+        let live = self
+            .recorded
+            .iter()
+            .zip(0..)
+            .filter(|(recorded, number)| recorded.path.is_within(&outermost) && !picked.contains(number));
+        let live: Vec<&Recorded> = live.map(|(recorded, _)| recorded).collect();
+        for &number in tree {
+            let picked = &self.recorded[number];
+            if let Some(live) = live.iter().find(|live| live.life == picked.life) {
+                let what = format!(
+                    "{}: `{}` may have been a part of one actor with `{}`, which is not to be played back; put it into an \
+                     actor yourself, with Playback::participant",
+                    self.file.display(),
+                    picked.path,
+                    live.path
+                );
+                return Err(LogError::Unfit { what });
+            }
+        }
+        Ok(())
     }
 
     /// Actors of participants under one outermost path.
@@ -204,6 +260,11 @@ impl Playback {
     }
 }
 
+/// The first segment of a path.
+fn outermost(path: &ActorPath) -> ActorPath {
+    ancestors(path).next().unwrap_or_else(|| path.clone())
+}
+
 /// The paths above a path, from the outermost on.
 fn ancestors(path: &ActorPath) -> impl Iterator<Item = ActorPath> {
     let mut above: Vec<ActorPath> = std::iter::successors(path.parent(), ActorPath::parent).collect();
@@ -214,21 +275,24 @@ fn ancestors(path: &ActorPath) -> impl Iterator<Item = ActorPath> {
 /// Looks through a log for joins and leaves.
 fn scan(file: &Path) -> Result<Vec<Recorded>, LogError> {
     let mut log = LogReader::open(file)?;
+    let mut checker = Checker::new(log.header());
     let mut instant = InstantRecord::default();
     let mut recorded: Vec<Recorded> = Vec::new();
     let mut numbers: BTreeMap<Box<str>, usize> = BTreeMap::new();
     let mut tick = 0;
     loop {
-        match log.next_text(&mut instant.lines)? {
-            Block::Instant => {}
+        match log.next_block(&mut instant)? {
+            Block::Instant => checker.instant(&instant).map_err(|(line, what)| log.fault(line, what))?,
             Block::Gap { line, .. } => {
                 return Err(log.fault(line, "instants are missing here, so the log cannot be played back".to_owned()));
             }
-            Block::Last { .. } => return Ok(recorded),
+            Block::Last { last, line } => {
+                checker.last(&last).map_err(|what| log.fault(line, what))?;
+                return Ok(recorded);
+            }
         }
-        for (text, line) in instant.lines.membership() {
+        for RecordedMembership { change, line } in instant.membership() {
             let fault = |what: String| log.fault(line, what);
-            let Line::Membership(change) = Line::parse(text).map_err(fault)? else { continue };
             let path = ActorPath::new(change.path).map_err(|error| fault(error.to_string()))?;
             let known = numbers.get(change.path).copied();
             match (change.kind, known) {
@@ -251,6 +315,7 @@ fn scan(file: &Path) -> Result<Vec<Recorded>, LogError> {
 /// Plays one participant back: publishes what it published when it did, and is due when it was.
 pub struct Played {
     number: usize,
+    leaves_at: Option<SimTime>,
     tape: Arc<Mutex<Tape>>,
 }
 
@@ -300,12 +365,14 @@ impl Participant for Played {
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
         // Poisoned means that another participant panicked while it read, and the run halts for that.
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        if !tape.wind(ctx.now())? {
-            // The run goes on where the log has ended.
-            return if tape.at == At::End { Ok(ctx.never()) } else { Err(not_there(ctx)) };
-        }
-        let place = tape.places[self.number].filter(|(tick, _)| *tick == tape.instant.tick);
-        let Some(step) = place.and_then(|(_, place)| tape.instant.step(place)) else { return Err(not_there(ctx)) };
+        let now = ctx.now();
+        let is_there = tape.wind(now)?;
+        let place = tape.places[self.number].filter(|(tick, _)| is_there && *tick == tape.instant.tick);
+        let Some(step) = place.and_then(|(_, place)| tape.instant.step(place)) else {
+            // The run goes on where the log has ended, or where the participant has left.
+            let is_over = tape.at == At::End || self.leaves_at.is_some_and(|time| time <= now);
+            return if is_over { Ok(ctx.never()) } else { Err(not_there(ctx)) };
+        };
         let (there, here) = (tape.log.header().world.as_str(), ctx.world().to_owned());
         for recorded in step.signals() {
             let signal = recorded.signal;

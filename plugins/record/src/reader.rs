@@ -18,7 +18,7 @@ use std::path::Path;
 use crate::error::LogError;
 use crate::instant::{InstantRecord, InstantText, is_part};
 use crate::line::{Gap, Header, Kind, Last, Line, VERSION};
-use crate::source::{Damage, LineSource, SourceLine};
+use crate::source::{Damage, LONGEST_INSTANT, LineSource, SourceLine};
 
 /// Reads a log.
 pub struct LogReader {
@@ -206,6 +206,11 @@ impl LogReader {
             let kind = Kind::of(line.text);
             match kind {
                 Ok(kind) if is_part(kind) => {
+                    if text.text.len() > LONGEST_INSTANT {
+                        let what =
+                            format!("the instant has more than {} MiB of lines, which none has", LONGEST_INSTANT >> 20);
+                        return Err(self.fault(number, what));
+                    }
                     text.push(number, line.text);
                     if kind == Kind::Tick {
                         self.ticks += 1;

@@ -8,9 +8,11 @@
 //!
 //! let mut app = App::new();
 //! app.add_plugins((ConductorPlugin::default(), RecordPlugin::new("run.jsonl")));
-//! let report = app.run_headless(SimTime::from_secs(10));
+//! app.run_headless(SimTime::from_secs(10));
+//! let report = app.end_run();
 //! ```
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use bevy_app::{App, Plugin};
@@ -93,8 +95,7 @@ impl Recorder {
 
     /// Gives the encoder's lines to the file.
     fn write(&mut self) -> Result<(), LogError> {
-        let Some(sink) = &mut self.sink else { return Ok(()) };
-        let written = sink.write(&self.encoder.out);
+        let written = self.sink.as_mut().map_or(Ok(()), |sink| sink.write(&self.encoder.out));
         self.encoder.out.clear();
         written.map_err(|source| LogError::Write { file: self.file.clone(), source })
     }
@@ -152,9 +153,12 @@ impl Monitor for Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // The program lets go of a run that has not ended. Whom to tell that the line could not be written? The log says it itself.
-        if !std::thread::panicking() {
-            let _ = self.close(End::Ended(Reason::Left));
+        // The program lets go of a run that has not ended.
+        if !std::thread::panicking()
+            && let Err(error) = self.close(End::Ended(Reason::Left))
+        {
+            // There is no report any more that could say it, and perhaps nobody who listens.
+            let _ = writeln!(std::io::stderr(), "{error}");
         }
     }
 }

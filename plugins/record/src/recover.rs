@@ -25,13 +25,10 @@ use crate::error::LogError;
 use crate::instant::{InstantRecord, is_part};
 use crate::line::{End, Gap, Header, Kind, Last, Line, Reason};
 use crate::sink::{Sink, create};
-use crate::source::{Damage, LineSource, SourceLine};
+use crate::source::{Damage, LONGEST_INSTANT, LineSource, SourceLine};
 use crate::temporary::{self, Temporary};
 
 use pieces::pieces;
-
-/// Lines of an instant that is not complete are given up when they are more than this: it is the end of instants that was lost.
-const LONGEST_INSTANT: usize = 1 << 30;
 
 /// What a recovery came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -308,6 +305,7 @@ impl<'a> Recovery<'a> {
     fn part(&mut self, number: u64, kind: Kind, text: &[u8]) -> Result<(), LogError> {
         self.record.lines.push(number, text);
         if kind != Kind::Tick {
+            // It is the end of an instant that was lost.
             if self.record.lines.text.len() > LONGEST_INSTANT {
                 return self.give_up();
             }

@@ -12,7 +12,10 @@ use crate::error::LogError;
 const CHUNK: usize = 256 * 1024;
 
 /// A longer line is a mistake. The line of an instant in which a million participants step has about 60 MiB.
-pub(crate) const LONGEST_LINE: usize = 256 * 1024 * 1024;
+pub(crate) const LONGEST_LINE: usize = 1 << 30;
+
+/// The lines of a larger instant are a mistake: the end of instants was lost.
+pub(crate) const LONGEST_INSTANT: usize = 4 << 30;
 
 /// What zstd frames begin with (RFC 8878, 3.1.1).
 pub(crate) const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
@@ -86,7 +89,12 @@ impl LineSource {
             return Err(LogError::NotALog { file: file.to_owned(), what: "it is a folder".to_owned() });
         }
         let length = metadata.is_file().then_some(metadata.len());
-        Self::new(file, Box::new(handle), length, damage)
+        // A file that grows while it is read is read as it was: whoever writes may be faster.
+        let inner: Box<dyn Read + Send> = match length {
+            Some(length) => Box::new(handle.take(length)),
+            None => Box::new(handle),
+        };
+        Self::new(file, inner, length, damage)
     }
 
     fn new(file: &Path, inner: Box<dyn Read + Send>, length: Option<u64>, damage: Damage) -> Result<Self, LogError> {

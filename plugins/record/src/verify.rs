@@ -9,15 +9,20 @@
 //! let mut app = App::new();
 //! app.add_plugins((ConductorPlugin::default(), VerifyPlugin::new("run.jsonl")));
 //! // … the same actors as in the run that was recorded …
-//! let report = app.run_headless(SimTime::from_secs(10));
+//! app.run_headless(SimTime::from_secs(10));
+//! let report = app.end_run();
 //! assert!(report.is_complete(), "{report}");
 //! ```
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bevy_app::{App, Plugin};
+use bevy_ecs::resource::Resource;
 use chaconne_conductor::monitor::{Instant, Monitor, MonitorError, RunStart};
 use chaconne_conductor::{ConductorAppExt, HaltCause, RunReport};
+use chaconne_sim_core::fingerprint::{self, Fingerprint};
 use chaconne_sim_core::time::SimTime;
 
 use crate::compare::{Comparison, Difference, Field, Other, halt_text};
@@ -30,7 +35,9 @@ use crate::reader::{Block, LogReader};
 /// Compares the run of an `App` with a log, instant by instant.
 ///
 /// At the first difference the run halts with a sentence that names the log's line, the instant, the participant and the
-/// field. A run that was compared to its end without difference has a complete [`RunReport`].
+/// field. A run that was compared to its end without difference has a complete [`RunReport`]; the end of the run is part of
+/// the comparison, so a run in pieces has to be [ended](ConductorAppExt::end_run). The resource [`Verification`] says how far the
+/// comparison went.
 ///
 /// A log of a run that halted is compared up to the halt, which the run has to repeat when the world itself failed. A log whose
 /// program let go of the run, or that was recovered, is compared as far as it goes.
@@ -49,11 +56,38 @@ impl VerifyPlugin {
 
 impl Plugin for VerifyPlugin {
     fn build(&self, app: &mut App) {
-        app.add_monitor(Verifier::new(&self.file));
+        let verifier = Verifier::new(&self.file);
+        app.insert_resource(verifier.verification());
+        app.add_monitor(verifier);
     }
 
     fn is_unique(&self) -> bool {
         false
+    }
+}
+
+/// How far a run has been compared with a log without a difference. A resource of an `App` with a [`VerifyPlugin`] (the last one
+/// added); copies share it.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Verification(Arc<Compared>);
+
+#[derive(Debug, Default)]
+struct Compared {
+    ticks: AtomicU64,
+    whole: AtomicBool,
+}
+
+impl Verification {
+    /// Number of instants that were compared and are equal.
+    pub fn ticks(&self) -> u64 {
+        self.0.ticks.load(Ordering::Relaxed)
+    }
+
+    /// Whether the run was compared from its first instant to its end, and the log ended with it. `false` while it goes on, after a
+    /// difference, and when the log ended before the run did: its program let go of the run, it was recovered, or a monitor
+    /// halted it.
+    pub fn is_whole(&self) -> bool {
+        self.0.whole.load(Ordering::Relaxed)
     }
 }
 
@@ -66,6 +100,11 @@ pub struct Verifier {
     encoder: Encoder,
     expected: InstantRecord,
     found: InstantRecord,
+    /// What has been compared so far.
+    steps: u64,
+    signals: u64,
+    world_hash: Fingerprint,
+    verification: Verification,
     /// A difference was found, or the log could not be read: there is nothing more to say.
     failed: bool,
 }
@@ -80,8 +119,17 @@ impl Verifier {
             encoder: Encoder::default(),
             expected: InstantRecord::default(),
             found: InstantRecord::default(),
+            steps: 0,
+            signals: 0,
+            world_hash: Fingerprint::of(&[]),
+            verification: Verification::default(),
             failed: false,
         }
+    }
+
+    /// How far the run has been compared.
+    pub fn verification(&self) -> Verification {
+        self.verification.clone()
     }
 
     fn differs(&self, difference: Difference) -> LogError {
@@ -110,6 +158,7 @@ impl Verifier {
             return Err(self.differs(of_run(1, None, field, expected, found)));
         }
         self.log = Some(log);
+        self.world_hash = fingerprint::world_start(&run.world, run.seed);
         Ok(())
     }
 
@@ -129,32 +178,54 @@ impl Verifier {
                 return Err(log.fault(line, what));
             }
             Block::Last { last, line } => {
-                let goes_on = may_go_on(&last);
-                let expected = match &last.end {
-                    End::Ended(_) => "its end there".to_owned(),
-                    End::Halted(halted) => halt_text(halted),
-                };
-                self.last = Some((last, line));
-                if goes_on {
-                    return Ok(());
+                if !may_go_on(&last) {
+                    let place = Some((instant.tick, instant.time));
+                    let more = "an instant more".to_owned();
+                    return Err(self.differs(of_run(line, place, Field::End, end_text(&last), more)));
                 }
-                let place = Some((instant.tick, instant.time));
-                return Err(self.differs(of_run(line, place, Field::End, expected, "an instant more".to_owned())));
+                self.counts(&last, line)?;
+                self.last = Some((last, line));
+                return Ok(());
             }
         }
         self.encoder.out.clear();
-        self.encoder.instant(instant);
-        if self.encoder.out == self.expected.lines.text {
-            return Ok(());
+        let size = self.encoder.instant(instant);
+        if self.encoder.out != self.expected.lines.text {
+            self.explain()?;
         }
+        self.steps += size.steps;
+        self.signals += size.signals;
+        self.world_hash = instant.world_hash;
+        self.verification.0.ticks.store(instant.tick + 1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Finds out what differs in an instant that is not written alike.
+    fn explain(&mut self) -> Result<(), LogError> {
+        let fault = |line, what| LogError::Line { file: self.file.clone(), line, what };
         // The same may have been written in other words; otherwise find out what differs.
-        self.expected.read().map_err(|(line, what)| log.fault(line, what))?;
+        self.expected.read().map_err(|(line, what)| fault(line, what))?;
         self.found.lines.set(&self.encoder.out, 1);
         self.found.read().map_err(|(_, what)| LogError::Unfit { what })?;
         match Comparison::new(&self.expected, &self.found, Other::Run).first() {
             Some(difference) => Err(self.differs(difference)),
             None => Ok(()),
         }
+    }
+
+    /// Compares what the log's last line says of the instants before it.
+    fn counts(&self, last: &Last, line: u64) -> Result<(), LogError> {
+        let ticks = self.verification.ticks();
+        let text = |(ticks, steps, signals)| format!("{ticks} instants, {steps} steps and {signals} signals");
+        let (expected, found) = ((last.ticks, last.steps, last.signals), (ticks, self.steps, self.signals));
+        let difference = if expected != found {
+            of_run(line, None, Field::Counts, text(expected), text(found))
+        } else if last.world_hash != self.world_hash {
+            of_run(line, None, Field::WorldHash, last.world_hash.to_string(), self.world_hash.to_string())
+        } else {
+            return Ok(());
+        };
+        Err(self.differs(difference))
     }
 
     fn close(&mut self, report: &RunReport) -> Result<(), LogError> {
@@ -168,10 +239,14 @@ impl Verifier {
             return Ok(());
         }
         let found = || halted.as_ref().map_or("its end there".to_owned(), halt_text);
+        let ended_before = self.last.is_some();
         let (last, line) = match self.last.take() {
             Some(last) => last,
             None => match log.next_block(&mut self.expected)? {
-                Block::Last { last, line } => (last, line),
+                Block::Last { last, line } => {
+                    self.counts(&last, line)?;
+                    (last, line)
+                }
                 Block::Gap { gap, line } => {
                     return Err(log.fault(
                         line,
@@ -192,14 +267,22 @@ impl Verifier {
             (End::Halted(expected), None) => !expected.cause.is_of_the_world(),
             (End::Ended(Reason::Finished), Some(_)) => false,
         };
-        if agrees {
-            return Ok(());
+        if !agrees {
+            return Err(self.differs(of_run(line, place, Field::End, end_text(&last), found())));
         }
-        let expected = match &last.end {
-            End::Ended(_) => "its end there".to_owned(),
-            End::Halted(halted) => halt_text(halted),
-        };
-        Err(self.differs(of_run(line, place, Field::End, expected, found())))
+        if self.verification.ticks() == 0 && report.ticks > 0 {
+            let what = format!("nothing was verified: {} ends before its first instant", self.file.display());
+            return Err(LogError::Unfit { what });
+        }
+        self.verification.0.whole.store(!ended_before, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn end_text(last: &Last) -> String {
+    match &last.end {
+        End::Ended(_) => "its end there".to_owned(),
+        End::Halted(halted) => halt_text(halted),
     }
 }
 

@@ -65,7 +65,7 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
     let folder = folder();
     let [file, saved] = ["log.jsonl.zst", "saved.jsonl"].map(|name| folder.path().join(name));
     let mut with_instants = 0;
-    for after in [30, 300, 1_200, 1_500].into_iter().map(Duration::from_millis) {
+    for after in [30, 100, 200, 300, 400, 500, 700, 1_100, 1_200, 1_500].into_iter().map(Duration::from_millis) {
         let _ = std::fs::remove_file(&file);
         let taken = record_and_kill(&file, after);
         match recover(&file, &saved, |_| ()) {
@@ -74,9 +74,8 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
                 // All that was taken but is lost, in bytes of lines.
                 let per_instant = std::fs::metadata(&saved).unwrap().len() / report.ticks.max(1);
                 let lost = taken.saturating_sub(report.ticks) * per_instant;
-                // A frame being filled, one being written, and what waits for them.
                 assert!(
-                    report.ticks == 0 || lost <= 3 << 20,
+                    report.ticks == 0 || lost <= 1 << 20,
                     "{lost} bytes of {} instants are lost",
                     taken - report.ticks
                 );
@@ -86,7 +85,7 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
             Err(error) => panic!("{error}"),
         }
     }
-    assert!(with_instants >= 2, "only {with_instants} of the processes had recorded something");
+    assert!(with_instants >= 8, "only {with_instants} of the processes had recorded something");
 }
 
 /// Runs the example that records, with a bound on the size of its file in blocks of 512 bytes or more: writes beyond it fail in

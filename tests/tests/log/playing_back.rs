@@ -5,7 +5,7 @@ use chaconne_record::{Playback, Recorder, Verifier, check};
 use chaconne_sim_core::ActorPath;
 use chaconne_tests::{Probe, Trace, at, config, of, path, world, world_with};
 
-use super::{cast, changed, failure, find, finish, folder, lines, record, run_with};
+use super::{cast, changed, failure, find, finish, folder, lines, record, run_with, seal};
 
 /// Who hears everything and writes it down.
 fn listener(trace: &Trace) -> Actor {
@@ -115,6 +115,9 @@ fn actors_under_others_paths_leave_when_they_did() {
     let report = run_with(config(), all, Verifier::new(&file));
     assert!(report.is_complete(), "{report}");
     assert_eq!(report.world_hash, expected.world_hash);
+    // A world has the log for itself.
+    let again = playback.actors(|_| true).err().unwrap().to_string();
+    assert!(again.contains("is played back already") && again.contains("open it again"), "{again}");
     // One alone stands under a live actor of that path, and not without it.
     let alone = || Playback::open(&file).unwrap().actors(|path| path.as_str() == "ego/camera").unwrap();
     let mut world = world([]);
@@ -143,6 +146,41 @@ fn one_part_of_a_live_actor_can_be_played() {
     );
     let unknown = playback.participant(&path("ego/wheel")).err().unwrap().to_string();
     assert!(unknown.contains("`ego/wheel`") && unknown.contains("log.jsonl"), "{unknown}");
+}
+
+#[test]
+fn what_may_be_a_part_of_a_live_actor_is_put_there_by_hand() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    record(&file);
+    let refused =
+        Playback::open(&file).unwrap().actors(|path| path.as_str() == "ego/counter").err().unwrap().to_string();
+    assert!(refused.contains("`ego/counter` may have been a part of one actor with `ego/controller`"), "{refused}");
+    assert!(refused.contains("Playback::participant"), "{refused}");
+}
+
+#[test]
+fn a_played_part_that_left_before_its_actor_does_falls_silent() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    record(&file);
+    let trace = Trace::default();
+    let played = Playback::open(&file).unwrap().participant(&path("gone")).unwrap();
+    let listener = Actor::of("listener", Probe::every(1).hears(of("gone", "y")).traced(&trace));
+    let report = finish(&mut world([Actor::of("gone", played), listener]));
+    assert!(report.is_complete(), "{report}");
+    assert_eq!(trace.lines()[3..5], ["3 listener: gone/y#2@2=2", "4 listener: -"]);
+}
+
+#[test]
+fn a_log_that_was_edited_is_not_played() {
+    let folder = folder();
+    let file = changed(&folder, |lines| {
+        let at = find(lines, &["\"path\":\"late\"", "\"seq\":1"]);
+        lines[at] = lines[at].replace("\"payload\":1", "\"payload\":7");
+    });
+    let text = Playback::open(&file).err().unwrap().to_string();
+    assert!(text.contains("tick hash") && text.contains("log.jsonl:"), "{text}");
 }
 
 #[test]
@@ -180,7 +218,8 @@ fn what_cannot_be_played_back_is_refused_by_name() {
     assert!(cut.contains("cut off") && cut.contains("log.jsonl"), "{cut}");
     let file = changed(&folder, |lines| {
         let at = find(lines, &["\"type\":\"tick\",\"tick\":2,"]) + 1;
-        lines.insert(at, r#"{"type":"join","path":"newcomer","time":5.0}"#.to_owned());
+        lines.insert(at, r#"{"type":"join","path":"newcomer","time":50.0}"#.to_owned());
+        seal(lines);
     });
     let later = Playback::open(&file).unwrap().actors(|_| true).err().unwrap().to_string();
     assert!(later.contains("`newcomer` joins at instant 3"), "{later}");

@@ -1,7 +1,6 @@
 //! A recorder changes no bit of a run, writes what the specification says, and never takes a log with it when it fails.
 
 use std::fs;
-use std::path::Path;
 
 use chaconne_conductor::{Actor, ConductorConfig};
 use chaconne_record::{Recorder, check};
@@ -116,7 +115,7 @@ fn a_run_that_nobody_ends_says_so_in_its_log() {
 }
 
 #[test]
-fn a_run_of_no_instant_and_one_that_was_never_begun_have_logs_too() {
+fn a_run_of_no_instant_has_a_log_too() {
     let folder = folder();
     let file = folder.path().join("log.jsonl");
     let mut empty = world([]);
@@ -145,6 +144,36 @@ fn a_halt_ends_the_log_with_its_cause() {
     });
     assert_eq!(last, expected);
     check(&file, progress).unwrap();
+}
+
+#[test]
+fn a_halt_is_in_the_log_of_those_too_who_pass_it_on_and_let_go_of_the_world() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let fails = || -> Result<(), chaconne_conductor::Halt> {
+        let mut world = world([Actor::of("car", acting(|_| Err("stalled".into())))]);
+        world.add_monitor(Recorder::new(&file));
+        world.run_until(at(3))?;
+        Ok(())
+    };
+    fails().unwrap_err();
+    let last = lines(&file).pop().unwrap();
+    assert!(last.starts_with("{\"type\":\"halt\",\"tick\":0,\"time\":0.0,\"path\":\"car\""), "{last}");
+}
+
+#[test]
+fn a_run_that_was_ended_does_not_go_on_and_its_log_stays_as_it_is() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let mut world = world(cast());
+    world.add_monitor(Recorder::new(&file));
+    world.run_until(at(2)).unwrap();
+    let report = world.end(std::time::Duration::ZERO);
+    assert_eq!(world.run_until(at(4)).unwrap_err().to_string(), "the run has ended, and cannot go on");
+    assert_eq!(world.end(std::time::Duration::ZERO), report);
+    assert_eq!((report.ticks, report.is_complete()), (2, true));
+    drop(world);
+    assert_eq!(check(&file, progress).unwrap().ticks, 2);
 }
 
 #[test]
@@ -199,12 +228,10 @@ fn a_recorder_does_not_write_over_the_log_that_is_verified() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_a_halt_that_names_the_file() {
-    for (name, typed) in [("/dev/full", true), ("/dev/full", false)] {
-        let report = run_with(ConductorConfig { typed, ..config() }, cast(), Recorder::new(Path::new(name)));
-        let text = failure(&report);
-        assert!(text.contains("/dev/full") && text.contains("No space left"), "{text}");
-        assert_eq!(report.ticks, 0);
-    }
+    let report = run_with(config(), cast(), Recorder::new("/dev/full"));
+    let text = failure(&report);
+    assert!(text.contains("/dev/full") && text.contains("No space left"), "{text}");
+    assert_eq!(report.ticks, 0);
 }
 
 #[test]

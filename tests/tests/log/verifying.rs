@@ -246,6 +246,29 @@ fn hashes() {
 }
 
 #[test]
+fn the_last_line() {
+    let end = |from: &'static str, to: &'static str| {
+        move |lines: &mut Vec<String>| {
+            let at = lines.len() - 1;
+            lines[at] = lines[at].replace(from, to);
+            at
+        }
+    };
+    finds(end("\"ticks\":6", "\"ticks\":7"), &["counts differs", "the log has 7 instants", "the run has 6 instants"]);
+    finds(end("\"signals\":", "\"signals\":1"), &["counts differs"]);
+    finds(end("\"steps\":", "\"steps\":1"), &["counts differs"]);
+    finds(
+        |lines| {
+            let at = lines.len() - 1;
+            let start = lines[at].len() - 34;
+            lines[at].replace_range(start..start + 32, "0123456789abcdef0123456789abcdef");
+            at
+        },
+        &["world hash differs", "the log has 0123456789abcdef0123456789abcdef"],
+    );
+}
+
+#[test]
 fn times_and_numbers_of_instants() {
     finds(
         edit(&["\"type\":\"tick\",\"tick\":1,"], "\"tick\":1,", "\"tick\":5,"),
@@ -334,7 +357,30 @@ fn a_log_that_its_program_left_is_verified_as_far_as_it_goes() {
     recorded.add_monitor(Recorder::new(&file));
     recorded.run_until(at(2)).unwrap();
     drop(recorded);
-    assert!(verify(&file).is_complete());
+    let verifier = Verifier::new(&file);
+    let verification = verifier.verification();
+    assert!(run_with(config(), cast(), verifier).is_complete());
+    assert_eq!((verification.ticks(), verification.is_whole()), (2, false));
+
+    let verifier = Verifier::new(&file);
+    let verification = verifier.verification();
+    record(&file);
+    assert!(run_with(config(), cast(), verifier).is_complete());
+    assert_eq!((verification.ticks(), verification.is_whole()), (6, true));
+}
+
+#[test]
+fn a_log_without_an_instant_verifies_nothing() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let mut left = world(cast());
+    left.add_monitor(Recorder::new(&file));
+    left.end(std::time::Duration::ZERO);
+    let mut all = lines(&file);
+    all[1] = all[1].replace("finished", "recovered");
+    write(&file, &all);
+    let text = failure(&verify(&file));
+    assert!(text.contains("nothing was verified") && text.contains("log.jsonl"), "{text}");
 }
 
 #[test]

@@ -182,7 +182,10 @@ impl Export {
             ("seed", header.seed.to_string()),
             ("ticks", report.ticks.to_string()),
             ("lost_ticks", report.lost.to_string()),
-            ("world_hash", keys.last_hash.unwrap_or(start).to_string()),
+            (
+                "world_hash",
+                report.last.as_ref().map_or(keys.last_hash.unwrap_or(start), |last| last.world_hash).to_string(),
+            ),
             ("end", end.trim_matches('"').to_owned()),
             ("time_offset_ns", offset.to_string()),
             ("provenance", header.provenance.to_string()),

@@ -175,7 +175,8 @@ impl Cat {
             let kind = line.kind;
             self.line(&line, &file)?;
             if self.filter.is_past {
-                return Ok(());
+                // What waits are lines that belong to no instant.
+                return Ok(self.out.accept()?);
             }
             match kind {
                 Kind::Tick => {
