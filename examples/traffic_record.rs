@@ -42,10 +42,12 @@ fn main() -> ExitCode {
         let (mut app, road) = world.demo(&options)?;
         app.add_plugins(RecordPlugin::new(&log));
         let report = app.run_headless(world.until);
-        options.say("");
-        options.say(cars::overtaken(&mut app, &road));
         let log_bytes = std::fs::metadata(&log).map_or(0, |file| file.len());
-        options.say(format_args!("recorded to {} ({} bytes)", log.display(), common::count(log_bytes)));
+        if report.is_complete() {
+            options.say("");
+            options.say(cars::overtaken(&mut app, &road));
+            options.say(format_args!("recorded to {} ({} bytes)", log.display(), common::count(log_bytes)));
+        }
         options.close(&report, Recorded { log: log.display().to_string(), log_bytes })
     })
 }

@@ -18,7 +18,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use chaconne::prelude::*;
-use chaconne::record::Playback;
 use chaconne::traffic::demo;
 use common::Failure;
 use serde::Serialize;
@@ -73,6 +72,12 @@ fn main() -> ExitCode {
         let playback = Playback::open(&log).map_err(Failure::input)?;
         let (mut app, road) = world.app(&options)?;
         same_world(&playback, &options, road.name())?;
+        if world.until > playback.end() {
+            return Err(Failure::Input(format!(
+                "the log can be played to {0} s: give --until {0} or less",
+                playback.end()
+            )));
+        }
         app.provenance().config("played_back", log.display().to_string()).config("ego_speed", ego_speed);
 
         let mut ego = demo::cars().swap_remove(0);
@@ -87,7 +92,7 @@ fn main() -> ExitCode {
         app.add_actor(Actor::of("log", cars::logger(&road, options.quiet)));
 
         if let Some(file) = &verify {
-            common::readable(file)?;
+            LogReader::open(file).map_err(Failure::input)?;
             app.add_plugins(VerifyPlugin::new(file));
         }
         if let Some(file) = &record {

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use chaconne::prelude::*;
-use chaconne::record::Verification;
+use common::Failure;
 use serde::Serialize;
 
 /// Drives seven cars along a road and compares the run with a log.
@@ -45,7 +45,8 @@ struct Verified {
 
 fn main() -> ExitCode {
     common::run(|Arguments { log, world, options }| {
-        common::readable(&log)?;
+        // What is no log is refused before anything runs.
+        LogReader::open(&log).map_err(Failure::input)?;
         let (mut app, _) = world.demo(&common::Options { quiet: true, ..options.clone() })?;
         app.add_plugins(VerifyPlugin::new(&log));
         let report = app.run_headless(world.until);

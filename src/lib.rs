@@ -55,7 +55,9 @@ pub mod prelude {
         Signal, StepCounters, Tick,
     };
     #[cfg(feature = "record")]
-    pub use chaconne_record::{ProvenanceAppExt, RecordPlugin, VerifyPlugin};
+    pub use chaconne_record::{
+        LogReader, Playback, ProvenanceAppExt, RecordPlugin, Recorder, Verification, Verifier, VerifyPlugin,
+    };
     pub use chaconne_sim_core::{
         ActorPath, AgentId, DetRng, Fingerprint, Key, KeyExpr, Latest, Participant, SimDuration, SimTime, StateWriter,
         StepCtx, StepError, StepResult, Subscription,

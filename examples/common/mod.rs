@@ -10,8 +10,6 @@ mod console;
 mod program;
 
 use std::fmt::Display;
-use std::fs::File;
-use std::path::Path;
 use std::time::Instant;
 
 use bevy::prelude::*;
@@ -40,14 +38,6 @@ pub(crate) struct Options {
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     pub(crate) no_typed: bool,
-}
-
-/// A file that an example is given to read.
-pub(crate) fn readable(file: &Path) -> Result<(), Failure> {
-    match File::open(file) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::Input(format!("cannot read {}: {error}", file.display()))),
-    }
 }
 
 impl Options {
@@ -112,6 +102,7 @@ impl Options {
             wall_s: report.wall.as_secs_f64(),
             real_time_factor: factor,
             halt: report.halt.as_ref().map(ToString::to_string),
+            end_failures: report.end_failures.clone(),
             more,
         });
         if report.is_complete() { Ok(()) } else { Err(Failure::Halted) }
@@ -141,6 +132,8 @@ struct Summary<T> {
     real_time_factor: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     halt: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    end_failures: Vec<String>,
     #[serde(flatten)]
     more: T,
 }

@@ -13,8 +13,9 @@ fn main() {
     println!("cargo::rustc-env=CHACONNE_RUSTC={rustc}");
     println!("cargo::rustc-env=CHACONNE_TARGET={}", var("TARGET"));
     println!("cargo::rustc-env=CHACONNE_PROFILE={}", var("PROFILE"));
-    // The lock file of the program that is being built, which is not ours when we are a dependency.
-    let lock = find_lock(Path::new(&var("OUT_DIR"))).or_else(|| find_lock(Path::new(&var("CARGO_MANIFEST_DIR"))));
+    // The lock file of the program that is being built, which is not ours when we are a dependency. With a target folder
+    // elsewhere it is not known: better none than another.
+    let lock = find_lock(Path::new(&var("OUT_DIR")));
     let text = lock.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     if let Some(file) = lock {
         println!("cargo::rerun-if-changed={}", file.display());

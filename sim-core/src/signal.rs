@@ -137,9 +137,9 @@ impl Payload {
     /// A payload from canonical text that came from elsewhere: a log, a helper process, a network.
     ///
     /// # Errors
-    /// When `text` is not one JSON value.
+    /// When `text` is not one JSON value, or has white space outside of strings.
     pub fn from_text(text: &[u8]) -> Result<Self, CanonError> {
-        canon::from_slice::<serde::de::IgnoredAny>(text)?;
+        canon::check(text)?;
         Ok(Self::copy(text))
     }
 
@@ -321,6 +321,12 @@ mod tests {
     fn text_from_elsewhere_is_checked() {
         assert!(Payload::from_text(b"{\"a\":1").is_err());
         assert!(Payload::from_text(b"1 2").is_err());
+        for spaced in [&b"1 "[..], b"\n1", b"[1, 2]", b"{\"a\": 1}", b"\t{}", b"[\r]"] {
+            let error = Payload::from_text(spaced).unwrap_err().to_string();
+            assert!(error.contains("white space"), "{error}");
+        }
+        let text = br#"{"a \\":"b \" c","d":[" "]}"#;
+        assert_eq!(&*Payload::from_text(text).unwrap().to_text(), text);
         assert_eq!(Payload::from_text(b"[1,2]").unwrap().decode::<(u8, u8)>().unwrap(), (1, 2));
     }
 }

@@ -180,7 +180,10 @@ impl fmt::Display for Halt {
             HaltCause::Monitor(text) | HaltCause::Mirror(text) => f.write_str(text)?,
             HaltCause::Ended => f.write_str("the run has ended, and cannot go on")?,
         }
-        if let Some((tick, time)) = self.instant {
+        // What a monitor says may name the place already.
+        let says =
+            |tick: u64| matches!(&self.cause, HaltCause::Monitor(text) if text.contains(&format!("instant {tick} (")));
+        if let Some((tick, time)) = self.instant.filter(|(tick, _)| !says(*tick)) {
             write!(f, " (at {time} s, instant {tick})")?;
         }
         match self.others {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
+use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
 use crate::error::LogError;
 use crate::instant::{Fault, InstantRecord};
-use crate::line::{Cause, End, Gap, Header, Last};
+use crate::line::{End, Gap, Header, Last};
 use crate::reader::{Block, LogReader};
 
 /// What a check found, when it found nothing wrong.
@@ -65,6 +66,8 @@ pub(crate) struct Checker {
     /// The world's hash so far; not known after a gap.
     world_hash: Option<Fingerprint>,
     pub(crate) next_tick: u64,
+    /// A gap came last.
+    after_gap: bool,
     now: Option<SimTime>,
     pub(crate) ticks: u64,
     pub(crate) steps: u64,
@@ -86,6 +89,8 @@ struct Participants {
     likely: usize,
     /// Not everybody is known, because instants are missing.
     partial: bool,
+    /// Counts the gaps.
+    gaps: u32,
 }
 
 struct Row {
@@ -95,8 +100,11 @@ struct Row {
     last_step: Option<SimTime>,
     /// It is to leave at this time, which was said before.
     leaves_at: Option<SimTime>,
-    /// Sequence number of its next signal; not known for one that was not seen joining.
-    seq: Option<u64>,
+    /// Sequence number of its next signal, or the least that it can be where instants are missing.
+    seq: u64,
+    seq_is_known: bool,
+    /// The number of gaps when it was heard of last: what was known of it before the last one may not hold any more.
+    heard: u32,
     /// Who stepped after it last time.
     successor: usize,
 }
@@ -109,12 +117,46 @@ impl Participants {
         self.index.get(path).copied()
     }
 
-    fn add(&mut self, path: &str, next_due: Option<SimTime>, seq: Option<u64>) -> usize {
+    /// Somebody who has not been heard of.
+    fn add(&mut self, path: &str) -> usize {
         let at = self.rows.len();
         self.index.insert(path.into(), at);
-        let row = Row { path: path.into(), next_due: None, last_step: None, leaves_at: None, seq, successor: at + 1 };
-        self.rows.push(row);
-        self.set_due(at, next_due);
+        self.rows.push(Row {
+            path: path.into(),
+            next_due: None,
+            last_step: None,
+            leaves_at: None,
+            seq: 0,
+            seq_is_known: !self.partial,
+            heard: self.gaps,
+            successor: at + 1,
+        });
+        at
+    }
+
+    /// Takes in that instants are missing: anybody may have joined, stepped and left in them.
+    fn lose(&mut self) {
+        self.gaps += 1;
+        self.partial = true;
+        self.due.clear();
+        for row in &mut self.rows {
+            (row.next_due, row.last_step, row.leaves_at, row.seq_is_known) = (None, None, None, false);
+        }
+    }
+
+    /// Who has this path, if anything is known of it since instants were missing; otherwise it may be anywhere, which is
+    /// `Err`, with its row if it has one.
+    fn known(&mut self, path: &str) -> Result<usize, Option<usize>> {
+        match self.find(path) {
+            Some(at) if self.rows[at].heard == self.gaps => Ok(at),
+            lost => Err(lost),
+        }
+    }
+
+    /// Somebody of whom something is heard for the first time since instants were missing.
+    fn hear(&mut self, path: &str, lost: Option<usize>) -> usize {
+        let at = lost.unwrap_or_else(|| self.add(path));
+        self.rows[at].heard = self.gaps;
         at
     }
 
@@ -137,31 +179,34 @@ impl Participants {
     }
 
     fn join(&mut self, path: &str, time: SimTime) -> Result<(), String> {
-        match self.find(path) {
-            Some(at) if self.rows[at].next_due.is_some() => {
+        if ActorPath::new(path).is_err() {
+            return Err(format!("join: `{path}` is not a path"));
+        }
+        let at = match self.known(path) {
+            Ok(at) if self.rows[at].next_due.is_some() => {
                 return Err(format!("join: `{path}` joins, and is in the world already"));
             }
             // Sequence numbers of a path never restart.
-            Some(at) => self.set_due(at, Some(time)),
-            None => {
-                let seq = (!self.partial).then_some(0);
-                self.add(path, Some(time), seq);
-            }
-        }
+            Ok(at) => at,
+            Err(lost) => self.hear(path, lost),
+        };
+        self.set_due(at, Some(time));
         Ok(())
     }
 
     /// Takes in that somebody is not stepped from a time on.
     fn leave(&mut self, path: &str, time: SimTime) -> Result<(), String> {
-        match self.find(path) {
-            Some(at) if self.rows[at].next_due.is_some() => {
+        match self.known(path) {
+            Ok(at) if self.rows[at].next_due.is_some() => {
                 if let Some(last) = self.rows[at].last_step.filter(|last| *last >= time) {
                     return Err(format!("leave: `{path}` leaves at {time} s, and has stepped at {last} s"));
                 }
                 self.rows[at].leaves_at = Some(time);
                 self.let_leave(at);
             }
-            _ if self.partial => {}
+            Err(lost) if self.partial => {
+                self.hear(path, lost);
+            }
             _ => return Err(format!("leave: `{path}` leaves, and is not in the world")),
         }
         Ok(())
@@ -178,10 +223,14 @@ impl Participants {
 
     /// Takes a step in: it has to be due now.
     fn step(&mut self, path: &str, now: SimTime, next_due: SimTime) -> Result<usize, String> {
-        let at = match self.find(path) {
-            Some(at) => at,
-            None if self.partial => self.add(path, Some(now), None),
-            None => return Err(format!("steps: `{path}` steps at {now} s, and has not joined")),
+        let at = match self.known(path) {
+            Ok(at) => at,
+            Err(lost) if self.partial => {
+                let at = self.hear(path, lost);
+                self.set_due(at, Some(now));
+                at
+            }
+            Err(_) => return Err(format!("steps: `{path}` steps at {now} s, and has not joined")),
         };
         match self.rows[at].next_due {
             Some(due) if due == now => {}
@@ -189,7 +238,6 @@ impl Participants {
                 return Err(format!("steps: `{path}` steps at {now} s, and was never to be due again"));
             }
             Some(due) => return Err(format!("steps: `{path}` steps at {now} s, and was due next at {due} s")),
-            None if self.partial => {}
             None => return Err(format!("steps: `{path}` steps at {now} s, and has left the world")),
         }
         if next_due <= now {
@@ -215,6 +263,7 @@ impl Checker {
             participants: Participants::default(),
             world_hash: Some(fingerprint::world_start(&header.world, header.seed)),
             next_tick: 0,
+            after_gap: false,
             now: None,
             ticks: 0,
             steps: 0,
@@ -234,7 +283,11 @@ impl Checker {
                 gap.tick, gap.next, self.next_tick
             ));
         }
-        self.participants = Participants { partial: true, ..Participants::default() };
+        if self.after_gap {
+            return Err(format!("tick: a gap from instant {} on follows another", gap.tick));
+        }
+        self.after_gap = true;
+        self.participants.lose();
         self.world_hash = None;
         self.next_tick = gap.next;
         self.gaps.push(gap);
@@ -286,15 +339,15 @@ impl Checker {
                 previous.successor = at;
             }
             for signal in step.signals() {
-                let expected = rows[at].seq.unwrap_or(signal.signal.seq);
-                if signal.signal.seq != expected {
-                    let what = format!(
-                        "seq: `{}` publishes its signal {}, where {expected} comes next",
-                        step.step.path, signal.signal.seq
-                    );
+                let Row { seq, seq_is_known, path, .. } = &mut rows[at];
+                let fits = if *seq_is_known { signal.seq == *seq } else { signal.seq >= *seq };
+                let Some(next) = signal.seq.checked_add(1).filter(|_| fits) else {
+                    let more = if *seq_is_known { "" } else { " at the earliest" };
+                    let what =
+                        format!("seq: `{path}` publishes its signal {}, where {seq} comes next{more}", signal.seq);
                     return Err((signal.line, what));
-                }
-                rows[at].seq = expected.checked_add(1);
+                };
+                (*seq, *seq_is_known) = (next, true);
             }
             self.participants.likely = rows[at].successor;
             stepped += 1;
@@ -308,6 +361,7 @@ impl Checker {
         }
         self.hashes(instant, first, line)?;
         self.next_tick = next_tick;
+        self.after_gap = false;
         self.now = Some(now);
         self.span = Some((self.span.map_or(now, |span| span.0), now));
         self.ticks += 1;
@@ -345,6 +399,11 @@ impl Checker {
         Ok(())
     }
 
+    /// The earliest time at which somebody is due next.
+    pub(crate) fn next_due(&self) -> SimTime {
+        self.participants.due.first_key_value().map_or(SimTime::MAX, |(time, _)| *time)
+    }
+
     /// Checks the last line.
     pub(crate) fn last(&mut self, last: &Last) -> Result<(), String> {
         if let Some(hash) = self.world_hash.filter(|hash| *hash != last.world_hash) {
@@ -356,8 +415,7 @@ impl Checker {
         if let End::Halted(halted) = &last.end
             && let Some((tick, time)) = halted.instant
         {
-            // A monitor fails after its instant; the recorder's own failure is one after an instant that is not in the log.
-            let after = halted.cause == Cause::Monitor && tick.checked_add(1) == Some(self.next_tick);
+            let after = halted.fails_after(self.next_tick);
             if tick != self.next_tick && !after {
                 return Err(format!("tick: a halt at instant {tick}, where instant {} comes next", self.next_tick));
             }

@@ -211,6 +211,22 @@ impl<'a> Comparison<'a> {
                 format!("{kind} of `{}` for {} s", of.change.path, of.change.time)
             }
         };
+        let lines = |a: Option<&RecordedMembership<'_>>, b: Option<&RecordedMembership<'_>>| {
+            // Where a line that is not there would be.
+            let place =
+                |found: Option<&RecordedMembership<'_>>, list: &[RecordedMembership<'_>], record: &InstantRecord| {
+                    let last = list.last().map_or(record.line_numbers().0, |line| line.line + 1);
+                    found.or(list.get(at)).map_or(last, |line| line.line)
+                };
+            (place(a, &expected, self.expected), place(b, &found, self.found))
+        };
+        if let (Some(a), Some(b)) = (a, b)
+            && expected[at..].iter().any(|later| same(b, later))
+            && found[at..].iter().any(|later| same(a, later))
+        {
+            let difference = self.difference(Field::Order, lines(Some(a), Some(b)), text(Some(a)), text(Some(b)));
+            return Some(Difference { path: Some(a.change.path.to_owned()), ..difference });
+        }
         // Of two that have nothing in common, one is extra.
         let (a, b) = match (a, b) {
             (None, None) => return None,
@@ -221,14 +237,8 @@ impl<'a> Comparison<'a> {
         };
         let of = a.or(b)?;
         let field = if of.change.kind == MembershipKind::Join { Field::Join } else { Field::Leave };
-        // Where a line that is not there would be.
-        let place = |list: &[RecordedMembership<'_>], record: &InstantRecord| match list.get(at) {
-            Some(line) => line.line,
-            None => list.last().map_or(record.line_numbers().0, |line| line.line + 1),
-        };
-        let lines = (place(&expected, self.expected), place(&found, self.found));
         let path = Some(of.change.path.to_owned());
-        Some(Difference { path, ..self.difference(field, lines, text(a), text(b)) })
+        Some(Difference { path, ..self.difference(field, lines(a, b), text(a), text(b)) })
     }
 
     fn steps(&self) -> Option<Difference> {

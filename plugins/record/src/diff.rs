@@ -56,7 +56,7 @@ pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>, mut progress: impl FnMut(f
         } else {
             let place = Place { lines: (line_of(&next_a, &of_a), line_of(&next_b, &of_b)), instant: None };
             let same = match (&next_a, &next_b) {
-                (Block::Last { last: x, .. }, Block::Last { last: y, .. }) => x == y,
+                (Block::Last { last: x, .. }, Block::Last { last: y, .. }) => is_one_run(x, y),
                 (Block::Gap { gap: x, .. }, Block::Gap { gap: y, .. }) => x == y,
                 _ => false,
             };
@@ -68,6 +68,14 @@ pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>, mut progress: impl FnMut(f
             None => equal_ticks += u64::from(both_instants),
         }
     }
+}
+
+/// Whether two last lines are of runs that did the same. Whether a program reached the end of its run, or let go of it there, is not of
+/// the world.
+fn is_one_run(a: &Last, b: &Last) -> bool {
+    let ended = matches!((&a.end, &b.end), (End::Ended(_), End::Ended(_)));
+    (ended || a.end == b.end)
+        && (a.ticks, a.steps, a.signals, a.world_hash) == (b.ticks, b.steps, b.signals, b.world_hash)
 }
 
 /// What differs where the logs do not both have an instant.

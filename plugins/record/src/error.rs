@@ -18,6 +18,31 @@ pub enum LogError {
         /// Why.
         source: io::Error,
     },
+    /// The file could not be made, or opened for writing.
+    #[error("cannot write to {}: {source}", file.display())]
+    Create {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// An input of the run that is to be noted could not be read.
+    #[error("cannot note the input {}: {source}", file.display())]
+    Input {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file holds something else, which a log would take the place of.
+    #[error(
+        "{} is there, and is not a log: it is not written over; choose another name, or remove it",
+        file.display()
+    )]
+    NotReplaced {
+        /// The file.
+        file: PathBuf,
+    },
     /// Somebody else writes or follows the file.
     #[error(
         "cannot use {} for a log: it is being {by}; choose another file, or wait until that has ended",

@@ -1,6 +1,6 @@
 //! One instant of a log: its lines, and what they say.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use chaconne_sim_core::fingerprint::{Fingerprint, Frame, MembershipKind};
 use chaconne_sim_core::time::SimTime;
@@ -119,6 +119,30 @@ pub struct RecordedStep<'a> {
     pub step: StepEntry<'a>,
     record: &'a InstantRecord,
     index: usize,
+}
+
+impl<'a> Deref for RecordedMembership<'a> {
+    type Target = MembershipLine<'a>;
+
+    fn deref(&self) -> &MembershipLine<'a> {
+        &self.change
+    }
+}
+
+impl<'a> Deref for RecordedSignal<'a> {
+    type Target = SignalLine<'a>;
+
+    fn deref(&self) -> &SignalLine<'a> {
+        &self.signal
+    }
+}
+
+impl<'a> Deref for RecordedStep<'a> {
+    type Target = StepEntry<'a>;
+
+    fn deref(&self) -> &StepEntry<'a> {
+        &self.step
+    }
 }
 
 /// What is wrong with an instant's lines: the line's number, and a reason in words.

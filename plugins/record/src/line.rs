@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use chaconne_sim_core::canon::{self, CanonError};
 use chaconne_sim_core::fingerprint::{Fingerprint, MembershipKind};
+use chaconne_sim_core::path::is_segment;
 use chaconne_sim_core::time::SimTime;
-use serde::de::{self, DeserializeSeed, SeqAccess, Visitor};
+use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -69,6 +71,16 @@ pub struct SignalLine<'a> {
     pub seq: u64,
     /// The canonical JSON of its value.
     pub payload: &'a str,
+}
+
+impl SignalLine<'_> {
+    /// The value.
+    ///
+    /// # Errors
+    /// When it does not read as a `T`.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, CanonError> {
+        canon::from_slice(self.payload.as_bytes())
+    }
 }
 
 /// A `tick` line. Its steps are read by [`TickLine::steps`].
@@ -177,6 +189,15 @@ pub struct Halted {
     pub text: String,
     /// How many others failed at the same instant.
     pub others: u64,
+}
+
+impl Halted {
+    /// Whether a monitor failed when it was shown the instant before this one, which is in the log then. Otherwise the instant that
+    /// failed is not.
+    pub(crate) fn fails_after(&self, next_tick: u64) -> bool {
+        let after = |(tick, _): (u64, SimTime)| tick.checked_add(1) == Some(next_tick);
+        self.cause == Cause::Monitor && self.instant.is_some_and(after)
+    }
 }
 
 /// Kinds of causes of a halt.
@@ -312,6 +333,12 @@ impl<'a> Line<'a> {
             }
             Kind::Signal => {
                 let SignalFields { time: Secs(time), path, key, seq, payload, .. } = serde_json::from_str(text)?;
+                let is_last = text.strip_suffix('}').and_then(|text| text.strip_suffix(payload.get()));
+                if !is_last.is_some_and(|before| before.ends_with(",\"payload\":")) {
+                    return Err(de::Error::custom(
+                        "the payload is not the last field, or there is white space around it",
+                    ));
+                }
                 Self::Signal(SignalLine { time, path, key, seq, payload: payload.get() })
             }
             Kind::Tick => {
@@ -321,6 +348,11 @@ impl<'a> Line<'a> {
             }
             Kind::Observed => {
                 let ObservedFields { time: Secs(time), path, kind, data, .. } = serde_json::from_str(text)?;
+                if !is_segment(kind) || path.is_some_and(|path| !path.split('/').all(is_segment)) {
+                    return Err(de::Error::custom(
+                        "its kind or its path has other characters than letters, digits, `_` and `-`",
+                    ));
+                }
                 Self::Observed(ObservedLine { time, path, kind, data: data.get() })
             }
             Kind::Gap => {

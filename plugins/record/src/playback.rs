@@ -5,19 +5,25 @@
 //! a run like any other: it can be recorded, and its log verified.
 //!
 //! ```no_run
-//! use chaconne_conductor::{Conductor, ConductorConfig};
+//! use bevy_app::App;
+//! use chaconne_conductor::{ConductorAppExt, ConductorPlugin};
 //! use chaconne_record::Playback;
 //! use chaconne_sim_core::SimTime;
 //!
 //! let log = Playback::open("run.jsonl")?;
-//! let mut world = Conductor::new(ConductorConfig { seed: log.header().seed, ..Default::default() })?;
-//! // … the changed ego, live …
+//! let conductor = ConductorPlugin { seed: log.header().seed, end: Some(log.end()), ..Default::default() };
+//! let mut app = App::new();
+//! app.add_plugins(conductor);
+//! // … the changed ego, live, and everybody else from the log …
 //! for actor in log.actors(|path| path.segments().next() != Some("ego"))? {
-//!     world.add(actor)?;
+//!     app.add_actor(actor);
 //! }
-//! world.run_until(SimTime::from_secs(30))?;
+//! let report = app.run_headless(SimTime::MAX);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The seed and the world's name of the new run are its own: what is played back draws nothing, and is heard under the keys of the
+//! world that it is in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +46,7 @@ pub struct Playback {
     /// Who is in the log, in the order of joining, and by path.
     recorded: Vec<Recorded>,
     numbers: BTreeMap<Box<str>, usize>,
+    end: SimTime,
     /// Who has been handed out: a log is played once.
     taken: Mutex<BTreeSet<usize>>,
     tape: Arc<Mutex<Tape>>,
@@ -72,7 +79,7 @@ impl Playback {
         if file == Path::new("-") {
             return Err(unfit("it is read twice, and the standard input can be read once; give a file"));
         }
-        let recorded = scan(file)?;
+        let (recorded, end) = scan(file)?;
         let log = LogReader::follow(file)?;
         let header = log.header().clone();
         let numbers: BTreeMap<Box<str>, usize> =
@@ -84,6 +91,7 @@ impl Playback {
             file: file.to_owned(),
             recorded,
             numbers,
+            end,
             taken: Mutex::default(),
             tape: Arc::new(Mutex::new(tape)),
         })
@@ -92,6 +100,13 @@ impl Playback {
     /// The log's header.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// How far the log can be played: the earliest time at which somebody in it would have been due after its last instant,
+    /// [`SimTime::MAX`] when nobody was to be due any more. A run that goes on beyond halts, because those who are played back
+    /// would stand still.
+    pub fn end(&self) -> SimTime {
+        self.end
     }
 
     /// The participants in the log, in the order of their joining.
@@ -140,7 +155,7 @@ impl Playback {
     /// before.
     ///
     /// # Errors
-    /// When one that is picked joined after the first instant, was handed out before, or may have been a part of an actor
+    /// When nobody is picked, or one that is joined after the first instant, was handed out before, or may have been a part of an actor
     /// together with one that is not picked: the log does not say, and a part is heard at once where an actor is heard at the
     /// next step. Put such a one where it belongs with [`participant`](Self::participant).
     pub fn actors(&self, select: impl Fn(&ActorPath) -> bool) -> Result<Vec<Actor>, LogError> {
@@ -160,6 +175,12 @@ impl Playback {
                 standing.extend(ancestors(path).chain([path.clone()]));
             }
         }
+        if trees.is_empty() {
+            let names: Vec<&str> = self.paths().take(5).map(ActorPath::as_str).collect();
+            let what =
+                format!("nobody in {} was picked; in it are {} and so on", self.file.display(), names.join(", "));
+            return Err(LogError::Unfit { what });
+        }
         for tree in &trees {
             self.refuse_halves(tree, &standing)?;
         }
@@ -167,7 +188,9 @@ impl Playback {
         for tree in trees {
             self.tree(tree, &mut standing, &mut actors)?;
         }
-        Ok(actors)
+        // In the order of joining; who stands under another's path joined after it.
+        actors.sort_by_key(|(first, _)| *first);
+        Ok(actors.into_iter().map(|(_, actor)| actor).collect())
     }
 
     /// Refuses what may be a part of an actor that is live otherwise: it joined and left with one that is not picked.
@@ -206,7 +229,7 @@ impl Playback {
         &self,
         mut rest: Vec<usize>,
         standing: &mut BTreeSet<ActorPath>,
-        actors: &mut Vec<Actor>,
+        actors: &mut Vec<(usize, Actor)>,
     ) -> Result<(), LogError> {
         while let Some(&first) = rest.first() {
             let Recorded { path, life, .. } = &self.recorded[first];
@@ -231,10 +254,11 @@ impl Playback {
                 Actor::of(root.as_str(), self.group(root.segments().count(), &members)?)
             };
             let actor = actor.first_due(life.first_due);
-            actors.push(match life.leaves_at {
+            let actor = match life.leaves_at {
                 Some(time) => actor.leaves_at(time),
                 None => actor,
-            });
+            };
+            actors.push((first, actor));
         }
         Ok(())
     }
@@ -273,7 +297,7 @@ fn ancestors(path: &ActorPath) -> impl Iterator<Item = ActorPath> {
 }
 
 /// Looks through a log for joins and leaves.
-fn scan(file: &Path) -> Result<Vec<Recorded>, LogError> {
+fn scan(file: &Path) -> Result<(Vec<Recorded>, SimTime), LogError> {
     let mut log = LogReader::open(file)?;
     let mut checker = Checker::new(log.header());
     let mut instant = InstantRecord::default();
@@ -288,7 +312,7 @@ fn scan(file: &Path) -> Result<Vec<Recorded>, LogError> {
             }
             Block::Last { last, line } => {
                 checker.last(&last).map_err(|what| log.fault(line, what))?;
-                return Ok(recorded);
+                return Ok((recorded, checker.next_due()));
             }
         }
         for RecordedMembership { change, line } in instant.membership() {
@@ -369,9 +393,11 @@ impl Participant for Played {
         let is_there = tape.wind(now)?;
         let place = tape.places[self.number].filter(|(tick, _)| is_there && *tick == tape.instant.tick);
         let Some(step) = place.and_then(|(_, place)| tape.instant.step(place)) else {
-            // The run goes on where the log has ended, or where the participant has left.
-            let is_over = tape.at == At::End || self.leaves_at.is_some_and(|time| time <= now);
-            return if is_over { Ok(ctx.never()) } else { Err(not_there(ctx)) };
+            // The actor goes on where the participant had left.
+            if self.leaves_at.is_some_and(|time| time <= now) {
+                return Ok(ctx.never());
+            }
+            return Err(if tape.at == At::End { at_end(ctx) } else { not_there(ctx) });
         };
         let (there, here) = (tape.log.header().world.as_str(), ctx.world().to_owned());
         for recorded in step.signals() {
@@ -387,6 +413,10 @@ impl Participant for Played {
         }
         Ok(step.step.next_due)
     }
+}
+
+fn at_end(ctx: &StepCtx<'_>) -> StepError {
+    format!("the log that is played back ends before {} s: end the run there, as Playback::end says", ctx.now()).into()
 }
 
 fn not_there(ctx: &StepCtx<'_>) -> StepError {

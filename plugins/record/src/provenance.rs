@@ -3,7 +3,6 @@
 //! No part of it is hashed or compared; it tells a person, years later, what to build and run to see the run again.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +11,8 @@ use bevy_ecs::resource::Resource;
 use chaconne_conductor::RunStart;
 use chaconne_sim_core::Fingerprint;
 use serde_json::{Map, Value, json};
+
+use crate::error::LogError;
 
 /// The lock file of the build.
 const LOCK: &str = include_str!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
@@ -37,6 +38,7 @@ struct Notes {
     features: Vec<String>,
     config: Map<String, Value>,
     inputs: Vec<Value>,
+    lockfile: Option<String>,
 }
 
 impl Provenance {
@@ -62,12 +64,19 @@ impl Provenance {
         })
     }
 
+    /// The text of the program's `Cargo.lock`, for a build whose target folder lies elsewhere:
+    /// `lockfile(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")))`.
+    pub fn lockfile(&self, text: &str) -> &Self {
+        self.noting(|notes| notes.lockfile = Some(text.to_owned()))
+    }
+
     /// A file that was read: its size and the hash of its content are noted.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn input(&self, file: impl AsRef<Path>) -> io::Result<&Self> {
-        let content = fs::read(file.as_ref())?;
+    pub fn input(&self, file: impl AsRef<Path>) -> Result<&Self, LogError> {
+        let input = |source| LogError::Input { file: file.as_ref().to_owned(), source };
+        let content = fs::read(file.as_ref()).map_err(input)?;
         Ok(self.input_content(&file.as_ref().to_string_lossy(), &content))
     }
 
@@ -80,9 +89,10 @@ impl Provenance {
     /// All that is known, as the header has it.
     pub fn gather(&self, run: &RunStart) -> Value {
         let notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lockfile = (!LOCK.is_empty()).then(|| Fingerprint::of(LOCK.as_bytes()).to_string());
+        let lock = notes.lockfile.as_deref().unwrap_or(LOCK);
+        let lockfile = (!lock.is_empty()).then(|| Fingerprint::of(lock.as_bytes()).to_string());
         json!({
-            "crates": crates(LOCK),
+            "crates": crates(lock),
             "lockfile": lockfile,
             "features": notes.features,
             "rustc": env!("CHACONNE_RUSTC"),

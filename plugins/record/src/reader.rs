@@ -6,10 +6,18 @@
 //! let mut log = LogReader::open("run.jsonl")?;
 //! println!("world {} with seed {}", log.header().world, log.header().seed);
 //! let mut instant = InstantRecord::default();
-//! while let Block::Instant = log.next_block(&mut instant)? {
-//!     println!("{} s: {} signals", instant.time, instant.signals().len());
+//! loop {
+//!     match log.next_block(&mut instant)? {
+//!         Block::Instant => {
+//!             for signal in instant.signals().filter(|signal| signal.key.ends_with("/speed")) {
+//!                 println!("{} s, {}: {} m/s", instant.time, signal.path, signal.decode::<f64>()?);
+//!             }
+//!         }
+//!         Block::Gap { gap, .. } => println!("instants {} to {} are missing", gap.tick, gap.next - 1),
+//!         Block::Last { last, .. } => break println!("{} instants, world hash {}", last.ticks, last.world_hash),
+//!     }
 //! }
-//! # Ok::<(), chaconne_record::LogError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::fs::File;
@@ -18,7 +26,7 @@ use std::path::Path;
 use crate::error::LogError;
 use crate::instant::{InstantRecord, InstantText, is_part};
 use crate::line::{Gap, Header, Kind, Last, Line, VERSION};
-use crate::source::{Damage, LONGEST_INSTANT, LineSource, SourceLine};
+use crate::source::{Damage, HEADER, LONGEST_INSTANT, LineSource, SourceLine};
 
 /// Reads a log.
 pub struct LogReader {
@@ -268,7 +276,7 @@ fn read_header(source: &mut LineSource) -> Result<(Header, Vec<u8>), LogError> {
     let file = source.file().to_owned();
     let not_a_log = |what: &str| LogError::NotALog { file: file.clone(), what: what.to_owned() };
     // A large file without a line feed is not read to its end to find out.
-    if !source.begins_with(b"{\"type\":\"header\",")? {
+    if !source.begins_with(HEADER)? {
         return Err(not_a_log("its first line is not a header"));
     }
     let Some(line) = source.next()? else { return Err(not_a_log("it is empty")) };

@@ -24,12 +24,15 @@ use crate::encode::Encoder;
 use crate::error::LogError;
 use crate::line::{End, Halted, Header, Last, Reason};
 use crate::provenance::{Provenance, ProvenanceAppExt};
-use crate::sink::{Sink, create};
+use crate::sink::{Opened, Sink, open};
+use crate::source::{LONGEST_INSTANT, LONGEST_LINE};
 
 /// Records the run of an `App` to a log.
 ///
-/// The file is opened before the first instant, and what it held before is gone then. A file that cannot be written
-/// halts the run with a sentence that names it; what was recorded before that stays readable.
+/// The file is opened before the first instant; an older log in it gives way when that is complete, and anything else is not
+/// written over. A file that cannot be written halts the run with a sentence that names it; what was recorded before that stays
+/// readable. A run whose end is not known before ([`ConductorPlugin::end`](chaconne_conductor::ConductorPlugin::end)) is
+/// [ended](ConductorAppExt::end_run) by its program; when the program just lets go of it, its log says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPlugin {
     /// The log. With a name that ends in `.zst` it is compressed, which needs the feature `zstd`.
@@ -64,6 +67,8 @@ pub struct Recorder {
     file: PathBuf,
     provenance: Provenance,
     encoder: Encoder,
+    /// The file, which holds an older log until the first instant is complete.
+    opened: Option<Opened>,
     sink: Option<Box<dyn Sink>>,
     ticks: u64,
     steps: u64,
@@ -78,6 +83,7 @@ impl Recorder {
             file: file.into(),
             provenance: Provenance::default(),
             encoder: Encoder::default(),
+            opened: None,
             sink: None,
             ticks: 0,
             steps: 0,
@@ -93,6 +99,14 @@ impl Recorder {
         self
     }
 
+    /// Takes the place of an older log.
+    fn begin(&mut self) -> Result<(), LogError> {
+        if let Some(opened) = self.opened.take() {
+            self.sink = Some(opened.begin()?);
+        }
+        Ok(())
+    }
+
     /// Gives the encoder's lines to the file.
     fn write(&mut self) -> Result<(), LogError> {
         let written = self.sink.as_mut().map_or(Ok(()), |sink| sink.write(&self.encoder.out));
@@ -100,8 +114,32 @@ impl Recorder {
         written.map_err(|source| LogError::Write { file: self.file.clone(), source })
     }
 
-    /// Writes the last line and closes the file.
+    /// A log holds what readers read.
+    fn refuse_long_lines(&mut self, instant: &Instant<'_>) -> Result<(), LogError> {
+        let longest = self.encoder.out.split(|byte| *byte == b'\n').max_by_key(|line| line.len()).unwrap_or_default();
+        if longest.len() <= LONGEST_LINE && self.encoder.out.len() <= LONGEST_INSTANT {
+            return Ok(());
+        }
+        let beginning = String::from_utf8_lossy(&longest[..longest.len().min(200)]).into_owned();
+        self.encoder.out.clear();
+        let what = format!(
+            "cannot record instant {} ({} s) to {}: a line of a log has at most {} MiB and an instant {}; the longest line \
+             begins with {beginning}",
+            instant.tick,
+            instant.time,
+            self.file.display(),
+            LONGEST_LINE >> 20,
+            LONGEST_INSTANT >> 20
+        );
+        Err(LogError::Unfit { what })
+    }
+
+    /// Writes the last line and closes the file. A run that halted before its first instant leaves an older log as it is.
     fn close(&mut self, end: End) -> Result<(), LogError> {
+        if matches!(end, End::Halted(_) | End::Ended(Reason::Left)) {
+            self.opened = None;
+        }
+        self.begin()?;
         let Self { ticks, steps, signals, world_hash, .. } = *self;
         self.encoder.last(&Last { end, ticks, steps, signals, world_hash });
         let written = self.write();
@@ -122,17 +160,26 @@ impl Monitor for Recorder {
             );
             return Err(LogError::Unfit { what }.into());
         }
-        self.sink = Some(create(&self.file)?);
+        let opened = open(&self.file)?;
+        let is_new = !opened.has_content;
+        self.opened = Some(opened);
         self.world_hash = fingerprint::world_start(&run.world, run.seed);
         let provenance = self.provenance.gather(run);
         self.encoder.header(&Header { world: run.world.clone(), seed: run.seed, provenance });
-        // A log without header is none: nothing more is written to it then.
-        self.write().inspect_err(|_| self.sink = None)?;
+        if is_new {
+            self.begin()?;
+            // A log without header is none: nothing more is written to it then.
+            self.write().inspect_err(|_| self.sink = None)?;
+        }
         Ok(())
     }
 
     fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
+        self.begin()?;
         let size = self.encoder.instant(instant);
+        if self.encoder.out.len() > LONGEST_LINE {
+            self.refuse_long_lines(instant)?;
+        }
         self.write()?;
         // Only what is in the log counts there.
         self.ticks = instant.tick + 1;

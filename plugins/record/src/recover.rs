@@ -546,14 +546,16 @@ impl<'a> Recovery<'a> {
 
     /// Whether a last line that counts more instants than were saved can be right: every instant changes the world's hash.
     fn counts_fit(&self, last: &Last) -> bool {
-        let halted = match &last.end {
-            End::Halted(halted) => halted.instant.map_or(0, |(tick, _)| tick),
-            End::Ended(_) => 0,
+        let halt_fits = match &last.end {
+            End::Halted(halted) => {
+                halted.fails_after(last.ticks) || halted.instant.is_none_or(|(tick, _)| tick == last.ticks)
+            }
+            End::Ended(_) => true,
         };
         last.world_hash != self.world_hash
             && last.steps >= self.checker.steps
             && last.signals >= self.checker.signals
-            && halted <= last.ticks
+            && halt_fits
     }
 
     /// World and seed that were read from a damaged header have to be right before anything counts.

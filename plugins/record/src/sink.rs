@@ -2,9 +2,10 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::LogError;
+use crate::source::{Damage, HEADER, LineSource};
 
 /// Takes whole lines.
 pub(crate) trait Sink: Send {
@@ -16,15 +17,28 @@ pub(crate) trait Sink: Send {
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// Opens a log for writing, from its beginning. A file whose name ends in `.zst` is compressed.
-pub(crate) fn create(file: &Path) -> Result<Box<dyn Sink>, LogError> {
+/// A file that is going to be written. What it holds is not touched yet.
+pub(crate) struct Opened {
+    file: File,
+    path: PathBuf,
+    compressed: bool,
+    /// It holds an older log.
+    pub(crate) has_content: bool,
+}
+
+/// Opens a log for writing. A file whose name ends in `.zst` is compressed.
+///
+/// # Errors
+/// When it cannot be written, is in use, or holds something else than a log.
+pub(crate) fn open(file: &Path) -> Result<Opened, LogError> {
     let open = |source| LogError::Open { file: file.to_owned(), source };
+    let create = |source| LogError::Create { file: file.to_owned(), source };
     let compressed = file.extension().is_some_and(|extension| extension == "zst");
     if compressed && !cfg!(feature = "zstd") {
         return Err(LogError::Compressed { file: file.to_owned() });
     }
     // Nothing of an older log is lost before it is known that nobody else uses it.
-    let handle = OpenOptions::new().write(true).create(true).truncate(false).open(file).map_err(open)?;
+    let handle = OpenOptions::new().write(true).create(true).truncate(false).open(file).map_err(create)?;
     match handle.try_lock() {
         // Some files (a pipe, say) and file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => {}
@@ -32,13 +46,33 @@ pub(crate) fn create(file: &Path) -> Result<Box<dyn Sink>, LogError> {
             return Err(LogError::InUse { file: file.to_owned(), by: "written or followed" });
         }
     }
-    let plain = Plain::new(handle).map_err(open)?;
-    #[cfg(feature = "zstd")]
-    if compressed {
-        let sink = crate::compress::Compressed::new(plain).map_err(open)?;
-        return Ok(Box::new(sink));
+    let metadata = handle.metadata().map_err(open)?;
+    let has_content = metadata.is_file() && metadata.len() > 0;
+    if has_content && !LineSource::open(file, Damage::Skip)?.begins_with(HEADER).unwrap_or(false) {
+        return Err(LogError::NotReplaced { file: file.to_owned() });
     }
-    Ok(Box::new(plain))
+    Ok(Opened { file: handle, path: file.to_owned(), compressed, has_content })
+}
+
+/// Opens a log for writing, from its beginning.
+pub(crate) fn create(file: &Path) -> Result<Box<dyn Sink>, LogError> {
+    open(file)?.begin()
+}
+
+impl Opened {
+    /// Empties the file.
+    pub(crate) fn begin(self) -> Result<Box<dyn Sink>, LogError> {
+        let Self { file, path, compressed, .. } = self;
+        let open = |source| LogError::Open { file: path.clone(), source };
+        let plain = Plain::new(file).map_err(open)?;
+        #[cfg(feature = "zstd")]
+        if compressed {
+            return Ok(Box::new(crate::compress::Compressed::new(plain).map_err(open)?));
+        }
+        // Without the feature nothing compressed was opened.
+        debug_assert!(!compressed, "{}", path.display());
+        Ok(Box::new(plain))
+    }
 }
 
 /// A plain file: one write per call.

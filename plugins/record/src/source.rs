@@ -15,10 +15,13 @@ const CHUNK: usize = 256 * 1024;
 pub(crate) const LONGEST_LINE: usize = 1 << 30;
 
 /// The lines of a larger instant are a mistake: the end of instants was lost.
-pub(crate) const LONGEST_INSTANT: usize = 4 << 30;
+pub(crate) const LONGEST_INSTANT: usize = 3 << 30;
 
 /// What zstd frames begin with (RFC 8878, 3.1.1).
 pub(crate) const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+
+/// What a log begins with.
+pub(crate) const HEADER: &[u8] = b"{\"type\":\"header\",";
 
 /// One line of a file.
 pub(crate) struct SourceLine<'a> {

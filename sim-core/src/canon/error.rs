@@ -63,6 +63,12 @@ pub enum CanonErrorKind {
         /// The feature that makes it.
         feature: &'static str,
     },
+    /// A text from elsewhere is JSON, but not as it is written here.
+    #[error("the text has white space outside of strings, at byte {at}: canonical JSON has none")]
+    WhiteSpace {
+        /// Where, counted from 0.
+        at: usize,
+    },
     /// The value nests too deeply to be read back.
     #[error("the value nests deeper than {limit} levels, and could not be read back: make it flatter")]
     TooDeep {

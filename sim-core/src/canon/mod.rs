@@ -81,6 +81,27 @@ pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, CanonError>
     Ok(String::from_utf8(bytes).expect("every piece that the serializer writes is UTF-8"))
 }
 
+/// Checks that a text from elsewhere is one JSON value without white space outside of strings, as canonical text is.
+///
+/// # Errors
+/// When it is not.
+pub fn check(text: &[u8]) -> Result<(), CanonError> {
+    from_slice::<serde::de::IgnoredAny>(text)?;
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, &byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b' ' | b'\t' | b'\n' | b'\r' if !in_string => {
+                return Err(CanonError::new(CanonErrorKind::WhiteSpace { at }));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Reads a value from JSON, canonical or not. Numbers are read to the nearest `f64` or `f32`, so that canonical text gives
 /// back the bits that were written.
 ///

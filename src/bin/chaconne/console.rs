@@ -39,6 +39,11 @@ pub(crate) fn complain(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "error: {sentence}");
 }
 
+/// Says something on stderr that is no error.
+pub(crate) fn note(sentence: &str) {
+    let _ = writeln!(io::stderr().lock(), "note: {sentence}");
+}
+
 /// `12345678` as `12,345,678`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -198,14 +198,23 @@ fn a_world_of_another_name_hears_it_under_its_own_keys() {
 }
 
 #[test]
-fn a_run_may_go_on_when_the_log_is_at_its_end() {
+fn a_run_that_goes_on_beyond_the_log_halts_and_does_not_let_traffic_stand_still() {
     let folder = folder();
     let file = folder.path().join("log.jsonl");
     record(&file);
     let playback = Playback::open(&file).unwrap();
     let mut world = world(playback.actors(|_| true).unwrap().into_iter().chain([Actor::of("live", Probe::every(1))]));
-    world.run_until(at(20)).unwrap();
-    assert_eq!(world.now(), Some(at(19)));
+    assert_eq!(playback.end(), at(6));
+    world.run_until(playback.end()).unwrap();
+    let halt = world.run_until(at(20)).unwrap_err().to_string();
+    assert!(halt.contains("`ego/controller`") && halt.contains("ends before 6.0 s: end the run there"), "{halt}");
+    // Where nobody was to be due any more, a run goes on for as long as it likes.
+    let file = folder.path().join("once.jsonl");
+    run_with(config(), vec![Actor::of("once", Probe::at([1]).says("x"))], Recorder::new(&file));
+    let playback = Playback::open(&file).unwrap();
+    assert_eq!(playback.end(), chaconne_sim_core::SimTime::MAX);
+    let actors = playback.actors(|_| true).unwrap().into_iter().chain([Actor::of("live", Probe::every(1))]);
+    chaconne_tests::run(actors, 20);
 }
 
 #[test]
@@ -223,6 +232,8 @@ fn what_cannot_be_played_back_is_refused_by_name() {
     });
     let later = Playback::open(&file).unwrap().actors(|_| true).err().unwrap().to_string();
     assert!(later.contains("`newcomer` joins at instant 3"), "{later}");
+    let nobody = Playback::open(&file).unwrap().actors(|path| path.as_str() == "lat").err().unwrap().to_string();
+    assert!(nobody.contains("nobody in") && nobody.contains("ego/controller"), "{nobody}");
     // Whoever is not picked may come later.
     assert!(Playback::open(&file).unwrap().actors(|path| path.as_str() != "newcomer").is_ok());
     let elsewhere = Playback::open(folder.path().join("nowhere.jsonl")).err().unwrap().to_string();

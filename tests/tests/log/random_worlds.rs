@@ -68,6 +68,10 @@ fn random_worlds_are_recorded_checked_verified_and_played_back() {
     let (mut played, mut halted, mut left) = (0, 0, 0);
     for number in 0..120 {
         let blueprint = random::world(number);
+        // A run that halts before its first instant would leave the log of the last one.
+        for file in [&log, &packed] {
+            let _ = std::fs::remove_file(file);
+        }
         let mut world = world_with(settings(&blueprint, 1, true), actors(&blueprint));
         world.add_monitor(Recorder::new(&log));
         let recorded = run(world, &blueprint);
@@ -87,8 +91,10 @@ fn random_worlds_are_recorded_checked_verified_and_played_back() {
         }
         left += usize::from(lines(&log).iter().any(|line| line.contains("\"type\":\"leave\"")));
         let mut roots: Vec<String> = blueprint.actors.iter().map(|actor| outermost(&path(&actor.path))).collect();
+        roots.sort();
         roots.dedup();
-        for live in roots.iter().take(3) {
+        // Of one alone nobody is left to be played.
+        for live in roots.iter().take(3).filter(|_| roots.len() > 1) {
             play(&blueprint, &log, live, &again);
             played += 1;
         }

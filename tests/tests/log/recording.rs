@@ -182,7 +182,7 @@ fn a_log_that_cannot_be_opened_halts_the_run_before_its_first_instant() {
     for file in [folder.path().join("no/such/folder/log.jsonl"), folder.path().to_owned()] {
         let report = run_with(config(), cast(), Recorder::new(&file));
         let text = failure(&report);
-        assert!(text.contains(file.to_str().unwrap()) && text.contains("cannot open"), "{text}");
+        assert!(text.contains(file.to_str().unwrap()) && text.contains("cannot write to"), "{text}");
         assert_eq!(report.ticks, 0);
     }
 }
@@ -197,6 +197,56 @@ fn a_recorder_that_comes_late_is_refused() {
     let text = failure(&finish(&mut world));
     assert!(text.contains("log.jsonl") && text.contains("before the run starts"), "{text}");
     assert!(!file.exists());
+}
+
+#[test]
+fn an_older_log_gives_way_when_the_first_instant_is_complete_and_not_before() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    record(&file);
+    let before = fs::read(&file).unwrap();
+    // The run never comes to its first instant: a log to be verified against is missing.
+    let mut halted = world(cast());
+    halted.add_monitor(Recorder::new(&file));
+    halted.add_monitor(chaconne_record::Verifier::new(folder.path().join("nowhere.jsonl")));
+    failure(&finish(&mut halted));
+    drop(halted);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    // Neither does one that is let go of.
+    let mut left = world(cast());
+    left.add_monitor(Recorder::new(&file));
+    left.run_until(at(0)).unwrap();
+    drop(left);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    // The first instant is the end of it.
+    let mut begun = world(cast());
+    begun.add_monitor(Recorder::new(&file));
+    begun.run_until(at(1)).unwrap();
+    drop(begun);
+    assert_eq!(check(&file, progress).unwrap().ticks, 1);
+}
+
+#[test]
+fn what_is_no_log_is_not_written_over() {
+    let folder = folder();
+    let file = folder.path().join("precious.txt");
+    fs::write(&file, "dear diary").unwrap();
+    let text = failure(&run_with(config(), cast(), Recorder::new(&file)));
+    assert!(text.contains("precious.txt") && text.contains("not a log") && text.contains("not written over"), "{text}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "dear diary");
+}
+
+#[test]
+fn content_from_elsewhere_has_to_be_canonical_so_that_its_line_can_be_read() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    let foreign = acting(|ctx| {
+        ctx.publish_payload("x", &chaconne_sim_core::Payload::from_text(b"[1,\n2]")?)?;
+        Ok(ctx.never())
+    });
+    let text = failure(&run_with(config(), vec![Actor::of("p", foreign)], Recorder::new(&file)));
+    assert!(text.contains("white space"), "{text}");
+    check(&file, progress).unwrap();
 }
 
 #[test]

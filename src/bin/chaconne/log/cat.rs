@@ -11,6 +11,7 @@ use chaconne::sim_core::{ActorPath, KeyExpr, SimTime};
 use clap::{Args, ValueEnum};
 
 use super::{Input, failure, progress};
+use crate::console::note;
 use crate::program::Failure;
 
 /// How much is written at once.
@@ -128,6 +129,10 @@ pub(super) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let mut progress = progress(quiet || io::stdout().is_terminal(), "of the log printed");
     let ended = cat.lines(&mut log, &mut progress).and_then(|()| Ok(cat.out.flush()?));
     match ended {
+        Ok(()) if !cat.out.has_written && !quiet => {
+            note("no line was chosen; `chaconne log info` lists the keys and the participants of a log");
+            Ok(())
+        }
         Ok(()) => Ok(()),
         // Who reads has seen enough.
         Err(Stop::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -324,6 +329,7 @@ struct Out {
     buffer: Vec<u8>,
     /// How much of it may be written.
     accepted: usize,
+    has_written: bool,
 }
 
 impl Out {
@@ -334,6 +340,7 @@ impl Out {
     }
 
     fn write(&mut self) -> io::Result<()> {
+        self.has_written |= self.accepted > 0;
         let written = io::stdout().lock().write_all(&self.buffer[..self.accepted]);
         self.buffer.drain(..self.accepted);
         self.accepted = 0;

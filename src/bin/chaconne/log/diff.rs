@@ -40,7 +40,7 @@ pub(super) fn run(Arguments { a, b, json }: Arguments, quiet: bool) -> Result<()
         Some(_) => say(quiet, format_args!("{file} and {other} are equal for {equal}, then differ")),
     }
     if !quiet && !made.is_empty() {
-        say(quiet, "made differently, which is not compared:");
+        say(quiet, "made differently (first | second), which is not compared:");
         let values = |[a, b]: &[Value; 2]| side_by_side(&text(a), &text(b));
         pairs(&made.iter().map(|(name, both)| (name.as_str(), values(both))).collect::<Vec<_>>());
     }
@@ -90,15 +90,16 @@ fn compare(name: &str, a: &Value, b: &Value, differing: &mut BTreeMap<String, [V
     }
 }
 
-/// Two values on a line, or below each other when they are long.
+/// Two values on a line, or below each other when they are long: first that of the first log.
 fn side_by_side(a: &str, b: &str) -> String {
-    if a.len() + b.len() < 60 { format!("{a} | {b}") } else { format!("{a}\n{b}") }
+    if a.len() + b.len() < 60 { format!("{a} | {b}") } else { format!("{a}\n| {b}") }
 }
 
 fn text(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
+        Value::Array(values) if values.is_empty() => "-".to_owned(),
         Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(" "),
         value => value.to_string(),
     }

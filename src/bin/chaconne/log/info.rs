@@ -1,6 +1,6 @@
 //! `chaconne log info`: what is in a log, in numbers.
 
-use chaconne::record::line::VERSION;
+use chaconne::record::line::{End, VERSION};
 use chaconne::record::summary::{Ending, KeySummary, ParticipantSummary, Summary, summarize};
 use clap::Args;
 use serde::Serialize;
@@ -76,7 +76,10 @@ fn facts<'a>(file: &str, summary: &Summary) -> Vec<(&'a str, String)> {
 
 fn status(file: &str, summary: &Summary) -> String {
     match &summary.ending {
-        Ending::Complete(last) if summary.gaps.is_empty() => format!("complete: {}", end_text(last)),
+        Ending::Complete(last) if summary.gaps.is_empty() => match last.end {
+            End::Ended(_) => format!("complete: {}", end_text(last)),
+            End::Halted(_) => format!("{}; the log is complete", end_text(last)),
+        },
         Ending::Complete(last) => format!("NOT COMPLETE, instants are missing: {}", end_text(last)),
         Ending::Cut { line, is_written: true } => format!("being written: the run goes on after line {}", count(*line)),
         Ending::Cut { line, .. } => format!(

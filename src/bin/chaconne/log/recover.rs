@@ -40,7 +40,7 @@ fn print(input: &str, output: &str, report: &RecoverReport) {
         say(format_args!("world hash {}", report.last.world_hash));
         return;
     }
-    say(format_args!("{input}: {}", report.input_end));
+    say(format_args!("{input} was damaged: {}", report.input_end));
     let mut facts = vec![("saved", format!("{} in {output}", counted(report.ticks, "instant")))];
     if report.lost > 0 {
         facts.push(("lost", gaps_text(&report.gaps)));
