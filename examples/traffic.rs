@@ -9,8 +9,8 @@
 //! cargo run --release --example traffic -- --road assets/roads/demo.json
 //! ```
 //!
-//! The same seed and the same road end with the same world hash, whatever `--threads` and `--no-typed` say, in debug and
-//! in release.
+//! The same seed and the same road end with the same world hash, whatever `--threads` and `--no-typed` say, in debug
+//! and in release.
 
 #[path = "common/cars.rs"]
 mod cars;

@@ -3,17 +3,17 @@
 //! Every car is a driver, who decides every 100 ms by where the car and its leader were 10 ms before, and a body, which
 //! moves every 10 ms under the last decision. The same cars can be driven
 //!
-//! * as *boxed participants*: an actor of two participants per car. What a follower needs of its leader crosses from actor to
-//!   actor as a `pose` signal, published as often as drivers look and no oftener;
-//! * with `--population`: as agents of one population, whose systems find places on the road, decide and move over columns
-//!   of ECS tables. All poses are published together, once per simulated second;
-//! * with `--compare`: as both, and as a plain loop over columns that writes the same poses in the same form, one after the
-//!   other in each round.
+//! * as *boxed participants*: an actor of two participants per car. What a follower needs of its leader crosses from
+//!   actor to actor as a `pose` signal, published as often as drivers look and no oftener;
+//! * with `--population`: as agents of one population, whose systems find places on the road, decide and move over
+//!   columns of ECS tables. All poses are published together, once per simulated second;
+//! * with `--compare`: as both, and as a plain loop over columns that writes the same poses in the same form, one after
+//!   the other in each round.
 //!
 //! With `--record FILE` the run is recorded to a log, and what that costs is measured against the same run without.
 //!
-//! The three do the same arithmetic, and their cars are in the same places, to the last bit. Participants and their hosts
-//! use `--threads`; the population and the loop use one.
+//! The three do the same arithmetic, and their cars are in the same places, to the last bit. Participants and their
+//! hosts use `--threads`; the population and the loop use one.
 //!
 //! ```text
 //! cargo run --release --example traffic_scale

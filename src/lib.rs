@@ -66,8 +66,8 @@ pub mod prelude {
     pub use crate::ChaconnePlugins;
 }
 
-/// The headless CPU suite as a group: today the conductor. Plugins of the group are configured by `.set(…)` and left out
-/// by `.disable::<…>()`.
+/// The headless CPU suite as a group: today the conductor. Plugins of the group are configured by `.set(…)` and left
+/// out by `.disable::<…>()`.
 pub struct ChaconnePlugins;
 
 impl PluginGroup for ChaconnePlugins {

@@ -47,8 +47,8 @@ pub struct ConductorConfig {
     pub seed: u64,
     /// Threads that work at an instant, the caller included; zero means as many as there are cores. Changes no result.
     pub threads: usize,
-    /// Hands values over as they are where types agree. Off, every value is parsed from its text, and each is checked at
-    /// publish to read back as an equal value. Changes no result.
+    /// Hands values over as they are where types agree. Off, every value is parsed from its text, and each is checked
+    /// at publish to read back as an equal value. Changes no result.
     pub typed: bool,
 }
 
@@ -161,8 +161,8 @@ impl Conductor {
     /// Adds an actor, before the first instant. The order of adding is the world's order.
     ///
     /// # Errors
-    /// A malformed or taken path, an actor without participants, a subscription that is not a key expression; nothing of
-    /// the actor is then in the world.
+    /// A malformed or taken path, an actor without participants, a subscription that is not a key expression; nothing
+    /// of the actor is then in the world.
     pub fn add(&mut self, actor: Actor) -> Result<(), RegistrationError> {
         if self.ticks > 0 {
             return Err(RegistrationError::Started { path: actor.path().to_string() });
@@ -365,8 +365,8 @@ impl Conductor {
     }
 
     /// Ends the run: tells the monitors that it is over, and returns its report, in which `wall` is the time spent in
-    /// stepping. For those who drive a conductor themselves: nothing else marks the end, but that a conductor that has halted
-    /// ends its run when it is dropped. Nothing is stepped afterwards; asked again, it returns the same report.
+    /// stepping. For those who drive a conductor themselves: nothing else marks the end, but that a conductor that has
+    /// halted ends its run when it is dropped. Nothing is stepped afterwards; asked again, it returns the same report.
     pub fn end(&mut self, wall: Duration) -> RunReport {
         if let Some(report) = &self.ended {
             return report.clone();

@@ -24,9 +24,10 @@ use crate::run::RunReport;
 
 /// Conducts a world inside an `App`.
 ///
-/// Works with `MinimalPlugins` and with `DefaultPlugins`, before or after them, and before or after the actors are added.
-/// At the end of the run (nobody is due any more, or [`end`](Self::end) is reached) it triggers [`RunEnded`] and, with
-/// [`exit_at_end`](Self::exit_at_end), sends `AppExit::Success`; after a halt `AppExit::Error`, with the reason on stderr.
+/// Works with `MinimalPlugins` and with `DefaultPlugins`, before or after them, and before or after the actors are
+/// added. At the end of the run (nobody is due any more, or [`end`](Self::end) is reached) it triggers [`RunEnded`]
+/// and, with [`exit_at_end`](Self::exit_at_end), sends `AppExit::Success`; after a halt `AppExit::Error`, with the
+/// reason on stderr.
 #[derive(Clone, Debug)]
 pub struct ConductorPlugin {
     /// The world's name: the second segment of every key.
@@ -105,8 +106,8 @@ pub enum ConductorSystems {
     End,
 }
 
-/// The run has ended or halted. Triggered while the `World` is still there; mirrors show the last instant (after a halt in
-/// the middle of a large one, the last frame).
+/// The run has ended or halted. Triggered while the `World` is still there; mirrors show the last instant (after a halt
+/// in the middle of a large one, the last frame).
 #[derive(Event, Clone, Debug)]
 pub struct RunEnded {
     /// What the run did.
@@ -351,19 +352,20 @@ pub trait ConductorAppExt {
     /// Adds a monitor.
     fn add_monitor(&mut self, monitor: impl Monitor + 'static) -> &mut Self;
 
-    /// Keeps the newest value of a signal on the mirror of its actor, as a [`Signal<T>`](crate::mirror::Signal) component.
-    /// Signals of that name that do not read as a `T` are left out.
+    /// Keeps the newest value of a signal on the mirror of its actor, as a [`Signal<T>`](crate::mirror::Signal)
+    /// component. Signals of that name that do not read as a `T` are left out.
     fn mirror<T: SignalValue>(&mut self, signal: &str) -> &mut Self;
 
-    /// Runs every instant before `until` (or to the end of the run, if that comes first), and leaves the `App` queryable.
-    /// Does the set-up rites (`finish`, `cleanup`, `Startup`) when they have not been done; runs whole updates, so that
-    /// systems of `Update` see the world as in a windowed run. Called again, it goes on: runs in pieces equal one run. The run
-    /// has ended when [`ConductorPlugin::end`] is reached, nobody is due any more, or by [`end_run`](Self::end_run).
+    /// Runs every instant before `until` (or to the end of the run, if that comes first), and leaves the `App`
+    /// queryable. Does the set-up rites (`finish`, `cleanup`, `Startup`) when they have not been done; runs whole
+    /// updates, so that systems of `Update` see the world as in a windowed run. Called again, it goes on: runs in
+    /// pieces equal one run. The run has ended when [`ConductorPlugin::end`] is reached, nobody is due any more, or by
+    /// [`end_run`](Self::end_run).
     fn run_headless(&mut self, until: SimTime) -> RunReport;
 
     /// Ends the run where it is, as reaching its end would: monitors are told (a log gets its last line, a verification
-    /// looks for what its log has more), and [`RunEnded`] is triggered. For runs in pieces, whose end is not known before.
-    /// A run that has ended stays as it is.
+    /// looks for what its log has more), and [`RunEnded`] is triggered. For runs in pieces, whose end is not known
+    /// before. A run that has ended stays as it is.
     fn end_run(&mut self) -> RunReport;
 
     /// Asks for an actor, and all under its path, to leave before the next instant.

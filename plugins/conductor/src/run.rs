@@ -38,8 +38,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Whether nothing went wrong: the run has not halted, and every monitor that was told of its end was content. Between the
-    /// pieces of a run that has not ended, monitors may still have something to say.
+    /// Whether nothing went wrong: the run has not halted, and every monitor that was told of its end was content.
+    /// Between the pieces of a run that has not ended, monitors may still have something to say.
     pub fn is_complete(&self) -> bool {
         self.halt.is_none() && self.end_failures.is_empty()
     }

@@ -33,8 +33,8 @@ pub struct CheckReport {
     pub lines: u64,
 }
 
-/// Checks a log: the order of its lines, who steps when, sequence numbers and counts, and every contribution, tick hash and
-/// world hash computed again. `progress` is told the share that has been read, where that is known.
+/// Checks a log: the order of its lines, who steps when, sequence numbers and counts, and every contribution, tick hash
+/// and world hash computed again. `progress` is told the share that has been read, where that is known.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line; also that the log was cut off.
@@ -144,8 +144,8 @@ impl Participants {
         }
     }
 
-    /// Who has this path, if anything is known of it since instants were missing; otherwise it may be anywhere, which is
-    /// `Err`, with its row if it has one.
+    /// Who has this path, if anything is known of it since instants were missing; otherwise it may be anywhere, which
+    /// is `Err`, with its row if it has one.
     fn known(&mut self, path: &str) -> Result<usize, Option<usize>> {
         match self.find(path) {
             Some(at) if self.rows[at].heard == self.gaps => Ok(at),

@@ -1,4 +1,5 @@
-//! Compressed logs: independent zstd frames, cut by size and by time, so that little is lost when the process is killed.
+//! Compressed logs: independent zstd frames, cut by size and by time, so that little is lost when the process is
+//! killed.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -11,8 +12,8 @@ use zstd::zstd_safe::CParameter;
 
 use crate::sink::{Plain, Sink};
 
-/// A frame is closed when it holds this much. With what waits, and a frame that is being compressed, that is less than a mebibyte
-/// that a killed process loses.
+/// A frame is closed when it holds this much. With what waits, and a frame that is being compressed, that is less than
+/// a mebibyte that a killed process loses.
 const FRAME: usize = 256 << 10;
 
 /// A frame is closed when its first line has waited this long.

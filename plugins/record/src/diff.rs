@@ -70,8 +70,8 @@ pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>, mut progress: impl FnMut(f
     }
 }
 
-/// Whether two last lines are of runs that did the same. Whether a program reached the end of its run, or let go of it there, is not of
-/// the world.
+/// Whether two last lines are of runs that did the same. Whether a program reached the end of its run, or let go of it
+/// there, is not of the world.
 fn is_one_run(a: &Last, b: &Last) -> bool {
     let ended = matches!((&a.end, &b.end), (End::Ended(_), End::Ended(_)));
     (ended || a.end == b.end)

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::compare::Difference;
 
-/// Why a log could not be written, read or followed. The text is one sentence that names the file, the line where there is
-/// one, and what to do.
+/// Why a log could not be written, read or followed. The text is one sentence that names the file, the line where there
+/// is one, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {

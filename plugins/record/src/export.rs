@@ -9,9 +9,10 @@
 //! # }
 //! ```
 //!
-//! A log is read twice: first to check it as [`check()`](crate::check::check) does and to see what its payloads look like, then to write.
-//! Of a log that was cut off, the complete instants are exported, and the report says so. `observed` lines are left out. What
-//! is made is made under another name beside its place and renamed when it is complete, so that a failure leaves nothing behind.
+//! A log is read twice: first to check it as [`check()`](crate::check::check) does and to see what its payloads look
+//! like, then to write. Of a log that was cut off, the complete instants are exported, and the report says so.
+//! `observed` lines are left out. What is made is made under another name beside its place and renamed when it is
+//! complete, so that a failure leaves nothing behind.
 
 #[cfg(feature = "csv")]
 mod csv;

@@ -107,8 +107,8 @@ impl<R: BufRead> Frames<R> {
         Ok(true)
     }
 
-    /// What was being decompressed ends here, and so does its line. The next frame is looked for from its beginning on, though not
-    /// at its own magic number.
+    /// What was being decompressed ends here, and so does its line. The next frame is looked for from its beginning on,
+    /// though not at its own magic number.
     fn give_up(&mut self, out: &mut [u8]) -> usize {
         let over = usize::from(self.input.tape.starts_with(&ZSTD_MAGIC));
         self.input.rewind(over);
@@ -136,7 +136,8 @@ impl<R: BufRead> Read for Frames<R> {
             if at_end && is_first {
                 return Ok(0);
             }
-            // What a call decompresses before it fails is lost, so that where damage is skipped a call is given one block.
+            // What a call decompresses before it fails is lost, so that where damage is skipped a call is given one
+            // block.
             let given = if self.damage == Damage::Skip { buffer.len().min(self.wanted.max(1)) } else { buffer.len() };
             // At the end there may still be something to give that the last call had no room for.
             let mut input = InBuffer::around(&buffer[..given]);

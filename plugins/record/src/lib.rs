@@ -1,8 +1,8 @@
 //! The log of a run: written as the run goes, checked by running again or from the file alone, and played back into
 //! changed experiments.
 //!
-//! A log holds everything that the fingerprint of a run takes in, as lines of JSON. Its [format](mod@format) is specified,
-//! so that a program in any language can read it and compute every hash again.
+//! A log holds everything that the fingerprint of a run takes in, as lines of JSON. Its [format](mod@format) is
+//! specified, so that a program in any language can read it and compute every hash again.
 //!
 //! # Where to find what
 //!

@@ -192,8 +192,8 @@ pub struct Halted {
 }
 
 impl Halted {
-    /// Whether a monitor failed when it was shown the instant before this one, which is in the log then. Otherwise the instant that
-    /// failed is not.
+    /// Whether a monitor failed when it was shown the instant before this one, which is in the log then. Otherwise the
+    /// instant that failed is not.
     pub(crate) fn fails_after(&self, next_tick: u64) -> bool {
         let after = |(tick, _): (u64, SimTime)| tick.checked_add(1) == Some(next_tick);
         self.cause == Cause::Monitor && self.instant.is_some_and(after)

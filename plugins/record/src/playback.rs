@@ -1,8 +1,8 @@
-//! Open-loop resimulation: recorded participants publish again what they published, at the times at which they did, and the
-//! rest of the world is new.
+//! Open-loop resimulation: recorded participants publish again what they published, at the times at which they did, and
+//! the rest of the world is new.
 //!
-//! What is played back hears nothing, so nothing that a changed participant does reaches it. Nothing is compared. The run is
-//! a run like any other: it can be recorded, and its log verified.
+//! What is played back hears nothing, so nothing that a changed participant does reaches it. Nothing is compared. The
+//! run is a run like any other: it can be recorded, and its log verified.
 //!
 //! ```no_run
 //! use bevy_app::App;
@@ -22,8 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The seed and the world's name of the new run are its own: what is played back draws nothing, and is heard under the keys of the
-//! world that it is in.
+//! The seed and the world's name of the new run are its own: what is played back draws nothing, and is heard under the
+//! keys of the world that it is in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -102,9 +102,9 @@ impl Playback {
         &self.header
     }
 
-    /// How far the log can be played: the earliest time at which somebody in it would have been due after its last instant,
-    /// [`SimTime::MAX`] when nobody was to be due any more. A run that goes on beyond halts, because those who are played back
-    /// would stand still.
+    /// How far the log can be played: the earliest time at which somebody in it would have been due after its last
+    /// instant, [`SimTime::MAX`] when nobody was to be due any more. A run that goes on beyond halts, because those who
+    /// are played back would stand still.
     pub fn end(&self) -> SimTime {
         self.end
     }
@@ -114,8 +114,8 @@ impl Playback {
         self.recorded.iter().map(|recorded| &recorded.path)
     }
 
-    /// One participant, to be put into an actor whose other parts are live, at the path that it had. It joins and leaves with
-    /// that actor; when it left before, it falls silent.
+    /// One participant, to be put into an actor whose other parts are live, at the path that it had. It joins and
+    /// leaves with that actor; when it left before, it falls silent.
     ///
     /// # Errors
     /// When nobody of this path is in the log, or it was handed out before.
@@ -147,17 +147,17 @@ impl Playback {
         Ok(Played { number, leaves_at: recorded.life.leaves_at, tape: self.tape.clone() })
     }
 
-    /// Actors of the participants that `select` picks by their paths, to be added to a world in this order. They are first
-    /// due when they were, and leave when they did.
+    /// Actors of the participants that `select` picks by their paths, to be added to a world in this order. They are
+    /// first due when they were, and leave when they did.
     ///
     /// Participants under one path become one actor as far as they join and leave together. Those under the path of
-    /// participants that are not picked become actors of their own under it, so a live actor of that path has to be added
-    /// before.
+    /// participants that are not picked become actors of their own under it, so a live actor of that path has to be
+    /// added before.
     ///
     /// # Errors
-    /// When nobody is picked, or one that is joined after the first instant, was handed out before, or may have been a part of an actor
-    /// together with one that is not picked: the log does not say, and a part is heard at once where an actor is heard at the
-    /// next step. Put such a one where it belongs with [`participant`](Self::participant).
+    /// When nobody is picked, or one that is joined after the first instant, was handed out before, or may have been a
+    /// part of an actor together with one that is not picked: the log does not say, and a part is heard at once where
+    /// an actor is heard at the next step. Put such a one where it belongs with [`participant`](Self::participant).
     pub fn actors(&self, select: impl Fn(&ActorPath) -> bool) -> Result<Vec<Actor>, LogError> {
         // Paths at which something live stands, so that an actor can stand under them.
         let mut standing: BTreeSet<ActorPath> = BTreeSet::new();

@@ -162,7 +162,8 @@ impl LogReader {
         self.source.line()
     }
 
-    /// The next line after the header, whatever it is; `None` at the end of the file, whether or not the log ends there. A last line without line feed is left out: it was cut off.
+    /// The next line after the header, whatever it is; `None` at the end of the file, whether or not the log ends
+    /// there. A last line without line feed is left out: it was cut off.
     ///
     /// # Errors
     /// When the line cannot be read or is malformed.
@@ -189,8 +190,8 @@ impl LogReader {
     /// The next instant, which is read into `instant`, or what comes instead of one.
     ///
     /// # Errors
-    /// When a line cannot be read, is malformed, or stands where it must not; [`LogError::Cut`] when the file ends before the
-    /// log does.
+    /// When a line cannot be read, is malformed, or stands where it must not; [`LogError::Cut`] when the file ends
+    /// before the log does.
     pub fn next_block(&mut self, instant: &mut InstantRecord) -> Result<Block, LogError> {
         let block = self.next_text(&mut instant.lines)?;
         if let Block::Instant = block {

@@ -29,10 +29,11 @@ use crate::source::{LONGEST_INSTANT, LONGEST_LINE};
 
 /// Records the run of an `App` to a log.
 ///
-/// The file is opened before the first instant; an older log in it gives way when that is complete, and anything else is not
-/// written over. A file that cannot be written halts the run with a sentence that names it; what was recorded before that stays
-/// readable. A run whose end is not known before ([`ConductorPlugin::end`](chaconne_conductor::ConductorPlugin::end)) is
-/// [ended](ConductorAppExt::end_run) by its program; when the program just lets go of it, its log says so.
+/// The file is opened before the first instant; an older log in it gives way when that is complete, and anything else
+/// is not written over. A file that cannot be written halts the run with a sentence that names it; what was recorded
+/// before that stays readable. A run whose end is not known before
+/// ([`ConductorPlugin::end`](chaconne_conductor::ConductorPlugin::end)) is [ended](ConductorAppExt::end_run) by its
+/// program; when the program just lets go of it, its log says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPlugin {
     /// The log. With a name that ends in `.zst` it is compressed, which needs the feature `zstd`.
@@ -60,9 +61,9 @@ impl Plugin for RecordPlugin {
 
 /// A monitor that records: for those who drive a [`Conductor`](chaconne_conductor::Conductor) themselves.
 ///
-/// Every instant is written by one call to the system before the next begins, so that a process that is killed loses the
-/// instant that it was in. A compressed log loses at most a second, or a mebibyte of lines. Nothing waits for the disk itself: what
-/// the system had taken is lost only when the system goes down.
+/// Every instant is written by one call to the system before the next begins, so that a process that is killed loses
+/// the instant that it was in. A compressed log loses at most a second, or a mebibyte of lines. Nothing waits for the
+/// disk itself: what the system had taken is lost only when the system goes down.
 pub struct Recorder {
     file: PathBuf,
     provenance: Provenance,
@@ -134,7 +135,8 @@ impl Recorder {
         Err(LogError::Unfit { what })
     }
 
-    /// Writes the last line and closes the file. A run that halted before its first instant leaves an older log as it is.
+    /// Writes the last line and closes the file. A run that halted before its first instant leaves an older log as it
+    /// is.
     fn close(&mut self, end: End) -> Result<(), LogError> {
         if matches!(end, End::Halted(_) | End::Ended(Reason::Left)) {
             self.opened = None;

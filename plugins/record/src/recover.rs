@@ -6,8 +6,9 @@
 //! # Ok::<(), chaconne_record::LogError>(())
 //! ```
 //!
-//! An instant is whole when the hash of its lines is the one that it states, and when it follows from what was saved before it.
-//! The hash takes in every byte that means something, so that damage inside an instant costs this instant and no other.
+//! An instant is whole when the hash of its lines is the one that it states, and when it follows from what was saved
+//! before it. The hash takes in every byte that means something, so that damage inside an instant costs this instant
+//! and no other.
 
 mod header;
 mod pieces;
@@ -40,17 +41,18 @@ pub struct RecoverReport {
     pub last: Last,
     /// Number of instants that were saved.
     pub ticks: u64,
-    /// Number of instants that are known to be lost: those that the output's `gap` lines name. What was lost behind the last
-    /// instant that was saved is only known when the log's last line was saved too.
+    /// Number of instants that are known to be lost: those that the output's `gap` lines name. What was lost behind the
+    /// last instant that was saved is only known when the log's last line was saved too.
     pub lost: u64,
     /// The `gap` lines of the output.
     pub gaps: Vec<Gap>,
-    /// Number of lines of the input that are not in the output: damaged ones, and those of instants that were not complete.
+    /// Number of lines of the input that are not in the output: damaged ones, and those of instants that were not
+    /// complete.
     pub dropped_lines: u64,
     /// The input was whole, and the output is equal to it.
     pub was_whole: bool,
-    /// The header was damaged, and made again from the world and the seed that could be read from it. They are right: the hash of
-    /// the first instant, or of a run without instants, says so.
+    /// The header was damaged, and made again from the world and the seed that could be read from it. They are right:
+    /// the hash of the first instant, or of a run without instants, says so.
     pub header_remade: bool,
     /// How the input ended.
     pub input_end: InputEnd,
@@ -100,18 +102,19 @@ impl fmt::Display for InputEnd {
 /// | the last line is damaged | `end` with reason `recovered` |
 /// | the world or the seed is damaged | refused: without them no hash can be checked |
 ///
-/// What no hash takes in is kept as it is: `observed` lines, the provenance, and the words of a `halt`. After a gap, the first
-/// instant's world hash cannot be computed. It counts when the next instant, or the last line, follows from it; when that is
-/// lost too, it is taken as it is stated, as [the format](crate::format) says. A log that is whole is copied byte for byte.
+/// What no hash takes in is kept as it is: `observed` lines, the provenance, and the words of a `halt`. After a gap,
+/// the first instant's world hash cannot be computed. It counts when the next instant, or the last line, follows from
+/// it; when that is lost too, it is taken as it is stated, as [the format](crate::format) says. A log that is whole is
+/// copied byte for byte.
 ///
-/// `input` may be compressed, or `-`, the standard input; `output` is compressed when its name ends in `.zst`. The output is made
-/// under another name beside its place and renamed when it has passed the check. So an older file of that name is there until
-/// then, and nothing is left behind by a failure. Memory holds two instants. `progress` is told the share that is done,
-/// where it is known.
+/// `input` may be compressed, or `-`, the standard input; `output` is compressed when its name ends in `.zst`. The
+/// output is made under another name beside its place and renamed when it has passed the check. So an older file of
+/// that name is there until then, and nothing is left behind by a failure. Memory holds two instants. `progress` is
+/// told the share that is done, where it is known.
 ///
 /// # Errors
-/// When the input cannot be read or is no log of this version, when its header lacks the world or the seed or contradicts the first
-/// instants, when input and output are one file, or when the output cannot be written.
+/// When the input cannot be read or is no log of this version, when its header lacks the world or the seed or
+/// contradicts the first instants, when input and output are one file, or when the output cannot be written.
 pub fn recover(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -208,8 +211,8 @@ struct Recovery<'a> {
     last_tick_hash: Option<Fingerprint>,
     /// The checker has taken in a part of an instant that did not fit: only a gap brings it back.
     torn: bool,
-    /// Instants that were there already have come again. They may be of another run: nothing is taken with a gap until one
-    /// follows without.
+    /// Instants that were there already have come again. They may be of another run: nothing is taken with a gap until
+    /// one follows without.
     repeated: bool,
     /// The world hash that the first instant states, when it does not follow from the header.
     suspect: Option<Fingerprint>,
@@ -544,7 +547,8 @@ impl<'a> Recovery<'a> {
         Ok(true)
     }
 
-    /// Whether a last line that counts more instants than were saved can be right: every instant changes the world's hash.
+    /// Whether a last line that counts more instants than were saved can be right: every instant changes the world's
+    /// hash.
     fn counts_fit(&self, last: &Last) -> bool {
         let halt_fits = match &last.end {
             End::Halted(halted) => {
@@ -579,8 +583,8 @@ impl<'a> Recovery<'a> {
         LogError::Line { file: self.input.to_owned(), line: 1, what }
     }
 
-    /// Writes a last line if there is none, and closes the file. Says how the input ended, how many lines were dropped, and
-    /// whether it was whole.
+    /// Writes a last line if there is none, and closes the file. Says how the input ended, how many lines were dropped,
+    /// and whether it was whole.
     fn finish(mut self, unreadable: Option<String>, has_skipped: bool) -> Result<(InputEnd, u64, bool), LogError> {
         if self.end.is_none() {
             self.settle()?;

@@ -9,8 +9,8 @@ use crate::source::{Damage, HEADER, LineSource};
 
 /// Takes whole lines.
 pub(crate) trait Sink: Send {
-    /// Takes the lines of one instant, or of the beginning or end of a log. After an error the file ends with whole lines, as far as
-    /// that can be had, and more may be tried.
+    /// Takes the lines of one instant, or of the beginning or end of a log. After an error the file ends with whole
+    /// lines, as far as that can be had, and more may be tried.
     fn write(&mut self, lines: &[u8]) -> io::Result<()>;
 
     /// Sees to it that all that was taken is in the file.

@@ -74,8 +74,8 @@ impl<R: Read> Read for Counted<R> {
 pub(crate) enum Damage {
     /// As an error.
     Refuse,
-    /// What can be decompressed is given, and reading goes on with the next frame. Zeros, which no line holds, are left out with what
-    /// stands before them, and so is what is too long for a line.
+    /// What can be decompressed is given, and reading goes on with the next frame. Zeros, which no line holds, are left
+    /// out with what stands before them, and so is what is too long for a line.
     Skip,
 }
 

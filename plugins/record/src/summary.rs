@@ -121,8 +121,8 @@ impl Summary {
 /// Counts what is in a log, in memory that grows with its keys and participants and not with its length. A log that was
 /// cut off is counted up to there.
 ///
-/// Hashes are taken as they are stated; [`check()`](crate::check::check) computes them again. `progress` is told the share
-/// that has been read, where that is known.
+/// Hashes are taken as they are stated; [`check()`](crate::check::check) computes them again. `progress` is told the
+/// share that has been read, where that is known.
 ///
 /// # Errors
 /// When the log cannot be read, or a line is malformed.

@@ -34,13 +34,13 @@ use crate::reader::{Block, LogReader};
 
 /// Compares the run of an `App` with a log, instant by instant.
 ///
-/// At the first difference the run halts with a sentence that names the log's line, the instant, the participant and the
-/// field. A run that was compared to its end without difference has a complete [`RunReport`]; the end of the run is part of
-/// the comparison, so a run in pieces has to be [ended](ConductorAppExt::end_run). The resource [`Verification`] says how far the
-/// comparison went.
+/// At the first difference the run halts with a sentence that names the log's line, the instant, the participant and
+/// the field. A run that was compared to its end without difference has a complete [`RunReport`]; the end of the run is
+/// part of the comparison, so a run in pieces has to be [ended](ConductorAppExt::end_run). The resource
+/// [`Verification`] says how far the comparison went.
 ///
-/// A log of a run that halted is compared up to the halt, which the run has to repeat when the world itself failed. A log whose
-/// program let go of the run, or that was recovered, is compared as far as it goes.
+/// A log of a run that halted is compared up to the halt, which the run has to repeat when the world itself failed. A
+/// log whose program let go of the run, or that was recovered, is compared as far as it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyPlugin {
     /// The log.
@@ -66,8 +66,8 @@ impl Plugin for VerifyPlugin {
     }
 }
 
-/// How far a run has been compared with a log without a difference. A resource of an `App` with a [`VerifyPlugin`] (the last one
-/// added); copies share it.
+/// How far a run has been compared with a log without a difference. A resource of an `App` with a [`VerifyPlugin`] (the
+/// last one added); copies share it.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Verification(Arc<Compared>);
 
@@ -83,9 +83,9 @@ impl Verification {
         self.0.ticks.load(Ordering::Relaxed)
     }
 
-    /// Whether the run was compared from its first instant to its end, and the log ended with it. `false` while it goes on, after a
-    /// difference, and when the log ended before the run did: its program let go of the run, it was recovered, or a monitor
-    /// halted it.
+    /// Whether the run was compared from its first instant to its end, and the log ended with it. `false` while it goes
+    /// on, after a difference, and when the log ended before the run did: its program let go of the run, it was
+    /// recovered, or a monitor halted it.
     pub fn is_whole(&self) -> bool {
         self.0.whole.load(Ordering::Relaxed)
     }

@@ -88,8 +88,8 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
     assert!(with_instants >= 8, "only {with_instants} of the processes had recorded something");
 }
 
-/// Runs the example that records, with a bound on the size of its file in blocks of 512 bytes or more: writes beyond it fail in
-/// their middle, as on a disk that is full.
+/// Runs the example that records, with a bound on the size of its file in blocks of 512 bytes or more: writes beyond it
+/// fail in their middle, as on a disk that is full.
 #[cfg(unix)]
 fn record_into(file: &Path, blocks: u32) -> std::process::Output {
     let bounded = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");

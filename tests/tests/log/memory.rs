@@ -27,7 +27,8 @@ fn record_a_million(file: &Path) {
     assert_eq!(world.end(std::time::Duration::ZERO).signals, 1_000_000);
 }
 
-/// The most memory that a program held, in KiB: the high-water mark that the system keeps, looked at until the program ends.
+/// The most memory that a program held, in KiB: the high-water mark that the system keeps, looked at until the program
+/// ends.
 #[cfg(target_os = "linux")]
 fn peak_kib(arguments: &[&str]) -> u64 {
     let program = env!("CARGO_BIN_EXE_chaconne-command");

@@ -35,21 +35,24 @@ const FIXED: [&str; 3] = ["time_s", "publisher", "seq"];
 /// | `membership.csv` | `time_s` (of the instant), `change` (`join` or `leave`), `path`, `effective_s` (when a participant that joined is first due; the first instant that one that left does not step) |
 /// | `files.csv` | `file`, `key`, `signals`: which file is of which key, and its number of rows |
 ///
-/// The file of `chaconne/{world}/actor/ego/motor/pose` is `ego.motor.pose.csv`. Any other key's begins with `~`, and what not every
-/// file system takes in a name (also a name that differs from another in upper and lower case only, or that Windows keeps for
-/// itself) is written as `%` and two hexadecimal digits per byte; long names are cut, with a hash of the key at their end.
+/// The file of `chaconne/{world}/actor/ego/motor/pose` is `ego.motor.pose.csv`. Any other key's begins with `~`, and
+/// what not every file system takes in a name (also a name that differs from another in upper and lower case only, or
+/// that Windows keeps for itself) is written as `%` and two hexadecimal digits per byte; long names are cut, with a
+/// hash of the key at their end.
 ///
-/// A leaf is a number, a string, `true`, `false` or `null` in a payload. Its column is named by its path: `position.x`, `[0]`,
-/// `wheels[1].speed`; a field whose name could be misread stands in brackets (`["a.b"]`), and a payload that is a leaf itself is the
-/// column `value` (`$`, if a field is named so). Numbers stand as they are in the log, digit by digit; strings without quotes
-/// and escapes. A leaf that is not there or `null` is an empty cell, and so is a string without characters; empty lists and objects have no
-/// leaves. A key whose payloads have more than 4096 different leaves gets the one column `payload`, with the JSON text.
+/// A leaf is a number, a string, `true`, `false` or `null` in a payload. Its column is named by its path: `position.x`,
+/// `[0]`, `wheels[1].speed`; a field whose name could be misread stands in brackets (`["a.b"]`), and a payload that is
+/// a leaf itself is the column `value` (`$`, if a field is named so). Numbers stand as they are in the log, digit by
+/// digit; strings without quotes and escapes. A leaf that is not there or `null` is an empty cell, and so is a string
+/// without characters; empty lists and objects have no leaves. A key whose payloads have more than 4096 different
+/// leaves gets the one column `payload`, with the JSON text.
 ///
-/// The folder must not be there, or be empty; it is there when it is complete. Memory holds an instant, the columns of every
-/// key, and 64 MiB for rows. `progress` is told the share that is done.
+/// The folder must not be there, or be empty; it is there when it is complete. Memory holds an instant, the columns of
+/// every key, and 64 MiB for rows. `progress` is told the share that is done.
 ///
 /// # Errors
-/// What [`check()`](crate::check::check) finds, except that the log was cut off; when the folder is not empty, or cannot be written.
+/// What [`check()`](crate::check::check) finds, except that the log was cut off; when the folder is not empty, or
+/// cannot be written.
 pub fn export_csv(
     input: impl AsRef<Path>,
     directory: impl AsRef<Path>,
@@ -244,7 +247,8 @@ fn append_name(path: &mut String, quoted: &str) {
     path.push_str(name);
 }
 
-/// Appends to a file, which is open only while it is written to: a world may have more keys than a process may have open files.
+/// Appends to a file, which is open only while it is written to: a world may have more keys than a process may have
+/// open files.
 struct Appending {
     file: PathBuf,
 }

@@ -33,18 +33,19 @@ const MOST_KEYS: usize = 65_000;
 /// | the last line | a message of the topic `chaconne/{world}/conductor/end` |
 /// | world, seed, world hash, provenance | the metadata record `chaconne` |
 ///
-/// Each channel has a JSON Schema, which says what holds for all of its payloads. Fields that have several types, may be
-/// `null`, or are lists of lists are left out of it, because Foxglove refuses schemas with such; the messages have them.
+/// Each channel has a JSON Schema, which says what holds for all of its payloads. Fields that have several types, may
+/// be `null`, or are lists of lists are left out of it, because Foxglove refuses schemas with such; the messages have
+/// them.
 ///
-/// MCAP knows no times before zero. When a run begins before, all times are later by what the metadata names `time_offset_ns`,
-/// so that it begins at zero.
+/// MCAP knows no times before zero. When a run begins before, all times are later by what the metadata names
+/// `time_offset_ns`, so that it begins at zero.
 ///
-/// An older file of that name is replaced when the new one is complete. Memory holds an instant, a chunk, an entry per key, and
-/// one per chunk. `progress` is told the share that is done.
+/// An older file of that name is replaced when the new one is complete. Memory holds an instant, a chunk, an entry per
+/// key, and one per chunk. `progress` is told the share that is done.
 ///
 /// # Errors
-/// What [`check()`](crate::check::check) finds, except that the log was cut off; and when there are more than 65000 keys, or the file
-/// cannot be written.
+/// What [`check()`](crate::check::check) finds, except that the log was cut off; and when there are more than 65000
+/// keys, or the file cannot be written.
 pub fn export_mcap(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,

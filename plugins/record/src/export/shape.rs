@@ -118,8 +118,8 @@ impl Shape {
         self.parts[of?].items
     }
 
-    /// The schema of a message. Foxglove knows fields of one type only, so that it says nothing about those that have several, may
-    /// be `null`, or are lists of lists.
+    /// The schema of a message. Foxglove knows fields of one type only, so that it says nothing about those that have
+    /// several, may be `null`, or are lists of lists.
     pub(super) fn schema(&self) -> Value {
         self.schema_of(0).unwrap_or_else(|| json!({ "type": "object", "properties": {} }))
     }

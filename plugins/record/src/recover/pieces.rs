@@ -8,7 +8,8 @@ const BEGINNING: &[u8] = b"{\"type\":\"";
 /// So many beginnings of lines are looked at: a payload can be full of them.
 const MOST: usize = 64;
 
-/// The JSON values in a text that begin as a line does, in their order. Whether they are lines is for the caller to see.
+/// The JSON values in a text that begin as a line does, in their order. Whether they are lines is for the caller to
+/// see.
 pub(super) fn pieces(text: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut from = 0;

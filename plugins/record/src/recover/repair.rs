@@ -1,5 +1,5 @@
-//! Instants whose lines are all there, but not as they were: joined, swapped, there twice, or with lines of another instant among
-//! them. Whatever is tried, the hash says whether it is right.
+//! Instants whose lines are all there, but not as they were: joined, swapped, there twice, or with lines of another
+//! instant among them. Whatever is tried, the hash says whether it is right.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ struct Part<'a> {
 }
 
 impl Recovery<'_> {
-    /// Takes the collected lines one by one, and what is joined in them. Lines behind the last `tick` line stay collected.
+    /// Takes the collected lines one by one, and what is joined in them. Lines behind the last `tick` line stay
+    /// collected.
     pub(super) fn repair(&mut self) -> Result<(), LogError> {
         self.touched = true;
         let lines = std::mem::take(&mut self.record.lines);
@@ -73,8 +74,8 @@ impl Recovery<'_> {
     }
 }
 
-/// Arrangements of lines that may be those of an instant, the likeliest first: as they stand, then in the order that the format
-/// asks for, without those that cannot be of this instant.
+/// Arrangements of lines that may be those of an instant, the likeliest first: as they stand, then in the order that
+/// the format asks for, without those that cannot be of this instant.
 fn arrangements(parts: &[Part<'_>], tick: &TickLine<'_>) -> Vec<Vec<usize>> {
     let mut found = vec![(0..parts.len()).collect()];
     let mut steps = BTreeMap::new();
@@ -87,7 +88,8 @@ fn arrangements(parts: &[Part<'_>], tick: &TickLine<'_>) -> Vec<Vec<usize>> {
         return Vec::new();
     }
     let mut signals = Vec::new();
-    // Joins and leaves stand before the signals of their instant, so that those before a signal of another one are not of this.
+    // Joins and leaves stand before the signals of their instant, so that those before a signal of another one are not
+    // of this.
     let mut first = 0;
     for (at, part) in parts.iter().enumerate() {
         if let Line::Signal(SignalLine { time, path, seq, .. }) = part.line {

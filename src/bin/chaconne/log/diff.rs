@@ -15,8 +15,8 @@ use crate::table::pairs;
 
 /// Find where two logs begin to differ
 ///
-/// What made the runs (threads, versions, profile) and `observed` lines are not compared; where the former differs, that
-/// is shown.
+/// What made the runs (threads, versions, profile) and `observed` lines are not compared; where the former differs,
+/// that is shown.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// One log
