@@ -71,6 +71,8 @@ pub struct Recorder {
     /// The file, which holds an older log until the first instant is complete.
     opened: Option<Opened>,
     sink: Option<Box<dyn Sink>>,
+    /// The header is in the file.
+    headed: bool,
     ticks: u64,
     steps: u64,
     signals: u64,
@@ -86,6 +88,7 @@ impl Recorder {
             encoder: Encoder::default(),
             opened: None,
             sink: None,
+            headed: false,
             ticks: 0,
             steps: 0,
             signals: 0,
@@ -108,10 +111,15 @@ impl Recorder {
         Ok(())
     }
 
-    /// Gives the encoder's lines to the file.
+    /// Gives the encoder's lines to the file. The first ones begin with the header.
     fn write(&mut self) -> Result<(), LogError> {
         let written = self.sink.as_mut().map_or(Ok(()), |sink| sink.write(&self.encoder.out));
         self.encoder.out.clear();
+        if written.is_err() && !self.headed {
+            // A log without header is none: nothing more is written to it.
+            self.sink = None;
+        }
+        self.headed = true;
         written.map_err(|source| LogError::Write { file: self.file.clone(), source })
     }
 
@@ -170,18 +178,17 @@ impl Monitor for Recorder {
         self.encoder.header(&Header { world: run.world.clone(), seed: run.seed, provenance });
         if is_new {
             self.begin()?;
-            // A log without header is none: nothing more is written to it then.
-            self.write().inspect_err(|_| self.sink = None)?;
+            self.write()?;
         }
         Ok(())
     }
 
     fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
-        self.begin()?;
         let size = self.encoder.instant(instant);
         if self.encoder.out.len() > LONGEST_LINE {
             self.refuse_long_lines(instant)?;
         }
+        self.begin()?;
         self.write()?;
         // Only what is in the log counts there.
         self.ticks = instant.tick + 1;

@@ -88,6 +88,19 @@ fn a_compressed_log_of_a_killed_process_recovers_and_lacks_a_second_or_a_mebibyt
     assert!(with_instants >= 8, "only {with_instants} of the processes had recorded something");
 }
 
+#[test]
+#[cfg(unix)]
+fn an_older_log_that_gives_way_on_a_full_disk_leaves_no_log_without_header() {
+    let folder = folder();
+    let file = folder.path().join("log.jsonl");
+    super::record(&file);
+    // Less than the header and the first instant.
+    let text = String::from_utf8(record_into(&file, 1).stderr).unwrap();
+    assert!(text.contains("log.jsonl") && text.contains("cannot write"), "{text}");
+    let left = std::fs::read_to_string(&file).unwrap();
+    assert!(left.is_empty() || left.starts_with("{\"type\":\"header\""), "{left}");
+}
+
 /// Runs the example that records, with a bound on the size of its file in blocks of 512 bytes or more: writes beyond it
 /// fail in their middle, as on a disk that is full.
 #[cfg(unix)]
