@@ -1,6 +1,6 @@
 //! The command line itself.
 
-use super::{done, refused};
+use super::{Logs, cast, done, refused};
 
 #[test]
 fn what_is_no_command_or_option_is_refused_with_what_was_meant() {
@@ -43,5 +43,23 @@ fn shells_are_given_completions() {
     for shell in ["bash", "zsh", "fish"] {
         let script = done(&["completions", shell]);
         assert!(script.contains("chaconne") && script.contains("recover"), "{shell}: {script}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_log_that_may_not_be_read_is_refused_with_its_name_and_the_reason() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let logs = Logs::new();
+    let file = logs.record("secret.jsonl", cast());
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+    if std::fs::File::open(&file).is_ok() {
+        // The superuser may read everything.
+        return;
+    }
+    for command in ["info", "cat", "check"] {
+        let sentence = refused(&["log", command, &file]);
+        assert!(sentence.contains("secret.jsonl") && sentence.contains("ermission"), "{sentence}");
     }
 }
