@@ -245,7 +245,13 @@ class RightLogs(Case):
         self.assert_right(log)
 
     def test_a_run_that_halted_is_right(self) -> None:
-        for tick, time, cause in [(1, "0.5", "error"), ("null", "null", "mirror"), (0, "0.0", "monitor")]:
+        for tick, time, cause in [
+            (1, "0.5", "error"),
+            ("null", "null", "mirror"),
+            (0, "0.0", "monitor"),
+            # The recorder itself failed.
+            (1, "0.5", "monitor"),
+        ]:
             log = Writer()
             log.join("ego", "0.0")
             log.tick("0.0", ("ego", "0.5"))
@@ -475,18 +481,20 @@ class Damage(Case):
             self.assertEqual(code, 1)
             self.assertIn(words, err)
 
+    def halted(self, tick: object, time: str, cause: str) -> bytes:
+        log = Writer()
+        log.join("ego", "0.0")
+        log.tick("0.0", ("ego", "0.5"))
+        log.halt(tick, time, cause)
+        return log.bytes()
+
     def test_a_halt_at_another_instant(self) -> None:
-        for tick, time, cause in [
-            (0, "null", "error"),
-            (1, "null", "monitor"),
-            (1, "0.0", "panic"),
-            ("null", "0.5", "monitor"),
-        ]:
-            log = Writer()
-            log.join("ego", "0.0")
-            log.tick("0.0", ("ego", "0.5"))
-            log.halt(tick, time, cause)
-            self.assert_refused(log.bytes(), 4, "halted at")
+        for tick, time, cause in [(0, "0.0", "error"), (1, "0.0", "panic"), (2, "1.0", "monitor"), (0, "0.5", "monitor")]:
+            self.assert_refused(self.halted(tick, time, cause), 4, "halted at")
+
+    def test_a_halt_with_half_of_its_instant(self) -> None:
+        for tick, time, cause in [(0, "null", "error"), (1, "null", "monitor"), ("null", "0.5", "monitor")]:
+            self.assert_refused(self.halted(tick, time, cause), 4, "one is null")
 
 
 class Compressed(Case):
