@@ -53,7 +53,7 @@ fn a_log_that_may_not_be_read_is_refused_with_its_name_and_the_reason() {
 
     let logs = Logs::new();
     let file = logs.record("secret.jsonl", cast());
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o0)).unwrap();
     if std::fs::File::open(&file).is_ok() {
         // The superuser may read everything.
         return;
