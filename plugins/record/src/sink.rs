@@ -39,17 +39,18 @@ pub(crate) fn open(file: &Path) -> Result<Opened, LogError> {
     }
     // Nothing of an older log is lost before it is known that nobody else uses it.
     let handle = OpenOptions::new().write(true).create(true).truncate(false).open(file).map_err(create)?;
+    // Before it is locked: a lock may keep everybody from reading, and this is read by another handle.
+    let metadata = handle.metadata().map_err(open)?;
+    let has_content = metadata.is_file() && metadata.len() > 0;
+    if has_content && !LineSource::open(file, Damage::Skip)?.begins_with(HEADER).unwrap_or(false) {
+        return Err(LogError::NotReplaced { file: file.to_owned() });
+    }
     match handle.try_lock() {
         // Some files (a pipe, say) and file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => {}
         Err(TryLockError::WouldBlock) => {
             return Err(LogError::InUse { file: file.to_owned(), by: "written or followed" });
         }
-    }
-    let metadata = handle.metadata().map_err(open)?;
-    let has_content = metadata.is_file() && metadata.len() > 0;
-    if has_content && !LineSource::open(file, Damage::Skip)?.begins_with(HEADER).unwrap_or(false) {
-        return Err(LogError::NotReplaced { file: file.to_owned() });
     }
     Ok(Opened { file: handle, path: file.to_owned(), compressed, has_content })
 }
