@@ -118,7 +118,7 @@ fn line_of(block: &Block, record: &InstantRecord) -> u64 {
 fn text(block: &Block, record: &InstantRecord) -> String {
     match block {
         Block::Instant => format!("instant {} at {} s next", record.tick, record.time),
-        Block::Gap { gap, .. } => format!("a gap from instant {} to {}", gap.tick, gap.next),
+        Block::Gap { gap, .. } => format!("a gap: {gap}"),
         Block::Last { last, .. } => {
             let Last { end, ticks, steps, signals, world_hash } = last;
             let end = match end {

@@ -130,6 +130,16 @@ pub struct Gap {
     pub next: u64,
 }
 
+impl fmt::Display for Gap {
+    /// Which instants are missing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.next.saturating_sub(self.tick) {
+            0 | 1 => write!(f, "instant {}", self.tick),
+            _ => write!(f, "instants {} to {}", self.tick, self.next - 1),
+        }
+    }
+}
+
 /// The last line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Last {
@@ -273,6 +283,16 @@ impl Kind {
         ("halt", Self::Halt),
     ];
 
+    /// The names of all types, as lines have them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|(name, _)| *name)
+    }
+
+    /// The type of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
     /// What a line is; nothing behind its first field is looked at.
     ///
     /// # Errors
@@ -285,8 +305,8 @@ impl Kind {
             });
         };
         let name = &rest[..memchr::memchr(b'"', rest).unwrap_or(rest.len())];
-        match Self::ALL.iter().find(|(known, _)| known.as_bytes() == name) {
-            Some((_, kind)) => Ok(*kind),
+        match std::str::from_utf8(name).ok().and_then(Self::named) {
+            Some(kind) => Ok(kind),
             None => Err(format!("there is no line of type `{}`", String::from_utf8_lossy(&name[..name.len().min(40)]))),
         }
     }

@@ -13,7 +13,7 @@
 //!                 println!("{} s, {}: {} m/s", instant.time, signal.path, signal.decode::<f64>()?);
 //!             }
 //!         }
-//!         Block::Gap { gap, .. } => println!("instants {} to {} are missing", gap.tick, gap.next - 1),
+//!         Block::Gap { gap, .. } => println!("missing: {gap}"),
 //!         Block::Last { last, .. } => break println!("{} instants, world hash {}", last.ticks, last.world_hash),
 //!     }
 //! }

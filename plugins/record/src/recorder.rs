@@ -62,7 +62,8 @@ impl Plugin for RecordPlugin {
 /// A monitor that records: for those who drive a [`Conductor`](chaconne_conductor::Conductor) themselves.
 ///
 /// Every instant is written by one call to the system before the next begins, so that a process that is killed loses
-/// the instant that it was in. A compressed log loses at most a second, or a mebibyte of lines. Nothing waits for the
+/// the instant that it was in. A compressed log loses at most a second, or a mebibyte of lines (two or
+/// three instants, where they are larger than that). Nothing waits for the
 /// disk itself: what the system had taken is lost only when the system goes down.
 pub struct Recorder {
     file: PathBuf,

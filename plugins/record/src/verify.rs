@@ -170,11 +170,7 @@ impl Verifier {
         match log.next_text(&mut self.expected.lines)? {
             Block::Instant => {}
             Block::Gap { gap, line } => {
-                let what = format!(
-                    "instants {} to {} are missing from the log, so a run can be verified up to here only",
-                    gap.tick,
-                    gap.next.saturating_sub(1)
-                );
+                let what = format!("the log lacks {gap}, so a run can be verified up to here only");
                 return Err(log.fault(line, what));
             }
             Block::Last { last, line } => {
@@ -248,10 +244,7 @@ impl Verifier {
                     (last, line)
                 }
                 Block::Gap { gap, line } => {
-                    return Err(log.fault(
-                        line,
-                        format!("the log lacks instants from {} on, which the run cannot make up for", gap.tick),
-                    ));
+                    return Err(log.fault(line, format!("the log lacks {gap}, which the run does not have")));
                 }
                 Block::Instant => {
                     let line = self.expected.line_numbers().0;

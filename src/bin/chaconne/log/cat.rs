@@ -8,7 +8,8 @@ use chaconne::record::line::{End, Kind, Last, Line};
 use chaconne::record::{LogError, LogReader, RawLine};
 use chaconne::sim_core::key::Key;
 use chaconne::sim_core::{ActorPath, KeyExpr, SimTime};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Input, failure, progress};
 use crate::console::note;
@@ -54,40 +55,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     to: Option<SimTime>,
     /// Lines of these types, with commas between them
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
-    types: Vec<Type>,
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = kinds())]
+    types: Vec<Kind>,
     /// Print time, key and payload of signals only, with tabs between them
     #[arg(long)]
     payload: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Type {
-    Header,
-    Join,
-    Leave,
-    Signal,
-    Tick,
-    Observed,
-    Gap,
-    End,
-    Halt,
-}
-
-impl Type {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Header => Kind::Header,
-            Self::Join => Kind::Join,
-            Self::Leave => Kind::Leave,
-            Self::Signal => Kind::Signal,
-            Self::Tick => Kind::Tick,
-            Self::Observed => Kind::Observed,
-            Self::Gap => Kind::Gap,
-            Self::End => Kind::End,
-            Self::Halt => Kind::Halt,
-        }
-    }
+/// Reads the name of a type of line.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::names())
+        .try_map(|name| Kind::named(&name).ok_or_else(|| format!("there is no line of type `{name}`")))
 }
 
 /// Reads a key expression as it stands, or as one for any actor's signals.
@@ -105,7 +83,7 @@ fn expression(text: &str) -> Result<KeyExpr, String> {
 }
 
 pub(super) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
-    let Arguments { input, keys, actors, from, to, types, payload } = arguments;
+    let Arguments { input, keys, actors, from, to, mut types, payload } = arguments;
     if let (Some(from), Some(to)) = (from, to)
         && from >= to
     {
@@ -113,7 +91,6 @@ pub(super) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
             "nothing is from {from} s on and before {to} s; --from has to be less than --to"
         )));
     }
-    let mut types: Vec<Kind> = types.into_iter().map(Type::kind).collect();
     if payload {
         if !types.is_empty() && !types.contains(&Kind::Signal) {
             return Err(Failure::Input(
