@@ -5,8 +5,9 @@ use std::ops::Deref;
 use crate::error::{PublishError, ReadError, StepResult};
 use crate::fingerprint::Frame;
 use crate::key::Key;
+use crate::membership::{JoinRequest, LeaveRequest, Refusal, Request};
 use crate::path::ActorPath;
-use crate::port::{Content, Held, Inbound, Names, Port, Published, Samples, StepInput};
+use crate::port::{Content, Held, Inbound, Names, OutputId, Port, Published, Samples, StepInput};
 use crate::rng::{DetRng, Domain, StreamKey};
 use crate::signal::{Payload, SignalValue};
 use crate::time::{SimDuration, SimTime};
@@ -23,6 +24,7 @@ pub struct StepCtx<'a> {
     port: &'a mut Port,
     frame: &'a mut Frame,
     published: &'a mut Vec<Published>,
+    requests: &'a mut Vec<Request>,
     rng: Option<DetRng>,
     failure: Option<PublishError>,
 }
@@ -34,6 +36,7 @@ impl<'a> StepCtx<'a> {
         input: &StepInput<'a>,
         frame: &'a mut Frame,
         published: &'a mut Vec<Published>,
+        requests: &'a mut Vec<Request>,
     ) -> Self {
         Self {
             now: input.now,
@@ -44,6 +47,7 @@ impl<'a> StepCtx<'a> {
             port,
             frame,
             published,
+            requests,
             rng: None,
             failure: None,
         }
@@ -229,6 +233,34 @@ impl<'a> StepCtx<'a> {
         self.published.push(Published { output, text, payload: payload.clone() });
         self.seq += 1;
         Ok(())
+    }
+
+    /// Asks for an actor to join. The request applies at the barrier of this instant, behind those of participants that
+    /// come before this one in the world's order. Its first due time must be later than now; one nanosecond later unless it
+    /// says otherwise. Should it be refused, [`refusals`](Self::refusals) says so at the next step.
+    pub fn join(&mut self, request: JoinRequest) {
+        self.requests.push(Request::Join(request));
+    }
+
+    /// Asks for an actor, and all under its path, to leave: it is not stepped after this instant. It may be one's own.
+    /// Otherwise as [`join`](Self::join).
+    pub fn leave(&mut self, path: impl Into<String>) {
+        self.requests.push(Request::Leave(LeaveRequest { path: path.into(), time: None }));
+    }
+
+    /// As [`leave`](Self::leave), with the first time at which it is not stepped; later than now. The actor must be in the
+    /// world when the request applies; should it leave earlier, the time says nothing about whoever has its path then.
+    pub fn leave_at(&mut self, path: impl Into<String>, time: SimTime) {
+        self.requests.push(Request::Leave(LeaveRequest { path: path.into(), time: Some(time) }));
+    }
+
+    /// Which requests since the last step were refused, in the order of asking. They are in the [inbox](Self::inbox) too.
+    pub fn refusals(&self) -> impl Iterator<Item = Refusal> + use<'a> {
+        let refused = self.inbox.iter().filter(|item| item.output == OutputId::REFUSED);
+        refused.filter_map(|item| match &item.content {
+            Content::Signal(payload) => payload.decode().ok(),
+            Content::Withdrawn => None,
+        })
     }
 
     /// The next due time `duration` from now; for periods, `ctx.after(period)`.

@@ -80,6 +80,7 @@
 //! | [`grid`] | cells, wrap-around, minimum image, neighbourhoods |
 //! | [`signal`] | [`Subscription`], [`Payload`]: what participants exchange |
 //! | [`participant`], [`context`], [`error`] | the contract: [`Participant`], [`StepCtx`], [`StepResult`] |
+//! | [`membership`] | [`JoinRequest`], [`Refusal`]: asking for actors to join and leave |
 //! | [`port`] | for those who write hosts: how a participant is stepped, wherever it is |
 //! | [`prefetch`] | for those who write hosts: asking ahead for memory |
 //!
@@ -93,6 +94,7 @@ pub mod fingerprint;
 pub mod grid;
 pub mod key;
 pub mod math;
+pub mod membership;
 pub mod participant;
 pub mod path;
 pub mod port;
@@ -107,6 +109,7 @@ pub use context::{Latest, StepCtx};
 pub use error::{PublishError, ReadError, StepError, StepResult};
 pub use fingerprint::{Fingerprint, Frame, StateWriter};
 pub use key::{Key, KeyError, KeyExpr};
+pub use membership::{JoinRequest, Refusal};
 pub use participant::Participant;
 pub use path::{ActorPath, PathError};
 pub use rng::{DetRng, StreamKey};

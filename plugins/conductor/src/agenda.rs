@@ -35,11 +35,26 @@ struct Bucket {
     numbering: u64,
 }
 
+/// From this many entries of leaves that left on, a bucket is swept when they are more than half of it.
+const MANY_GONE: usize = 64;
+
+impl Bucket {
+    /// Removes the entries of leaves that left. A slot that was used again for another leaf due then has two, of which one
+    /// stays.
+    fn sweep(&mut self, is_due: impl Fn(u32) -> bool) {
+        self.leaves.retain(|&leaf| is_due(leaf));
+        self.leaves.sort_unstable();
+        self.leaves.dedup();
+        self.leaves.shrink_to(2 * self.leaves.len());
+        (self.gone, self.unsorted) = (0, true);
+    }
+}
+
 /// What [`Agenda::take_next`] took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) time: SimTime,
-    /// Entries of leaves that left are among those taken.
+    /// Entries of leaves that left are among those taken; where a slot was used again, it may be there twice.
     pub(crate) stale: bool,
     /// Those taken are not in the world's order.
     pub(crate) unsorted: bool,
@@ -119,13 +134,16 @@ impl Agenda {
         self.numbering += 1;
     }
 
-    /// Says that a leaf put down for `time` has left.
-    pub(crate) fn leave(&mut self, time: SimTime) {
+    /// Says that a leaf put down for `time` has left; `is_due` tells of a leaf whether it is due then now.
+    pub(crate) fn leave(&mut self, time: SimTime, is_due: impl Fn(u32) -> bool) {
         let first = self.first.filter(|first| first.0 == time);
         let Some(bucket) = first.map(|first| first.1).or_else(|| self.times.get(&time).copied()) else { return };
         let entry = &mut self.buckets[bucket as usize];
         entry.gone += 1;
         if entry.gone < entry.leaves.len() {
+            if entry.gone >= MANY_GONE && entry.gone > entry.leaves.len() / 2 {
+                entry.sweep(is_due);
+            }
             return;
         }
         *entry = Bucket::default();
@@ -187,19 +205,19 @@ mod tests {
         for (at, leaf) in [(3, 0), (1, 1), (2, 2), (2, 3), (3, 4)] {
             agenda.push(time(at), leaf, leaf.into());
         }
-        agenda.leave(time(1));
+        agenda.leave(time(1), |_| true);
         assert_eq!(agenda.next(), Some(time(2)));
-        agenda.leave(time(2));
+        agenda.leave(time(2), |_| true);
         let mut due = Vec::new();
         assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(2), stale: true, unsorted: false }));
         agenda.push(time(5), 2, 2);
-        agenda.leave(time(3));
-        agenda.leave(time(3));
+        agenda.leave(time(3), |_| true);
+        agenda.leave(time(3), |_| true);
         assert_eq!(agenda.next(), Some(time(5)));
         agenda.push(time(3), 7, 7);
         assert_eq!(agenda.take_next(&mut due), Some(Taken { time: time(3), stale: false, unsorted: false }));
         assert_eq!(due, [7]);
-        agenda.leave(time(5));
+        agenda.leave(time(5), |_| true);
         assert_eq!((agenda.next(), agenda.take_next(&mut due)), (None, None));
     }
 

@@ -26,8 +26,9 @@ use crate::error::RegistrationError;
 pub struct Actor {
     path: String,
     node: Node,
-    first_due: SimTime,
+    first_due: Option<SimTime>,
     leaves_at: Option<SimTime>,
+    joins_when_due: bool,
     heavy: bool,
     /// A child given to an actor that is one participant: an error when the actor is added.
     stray: Option<String>,
@@ -76,8 +77,9 @@ impl Actor {
         Self {
             path: path.into(),
             node: node.into(),
-            first_due: SimTime::ZERO,
+            first_due: None,
             leaves_at: None,
+            joins_when_due: false,
             heavy: false,
             stray: None,
         }
@@ -97,9 +99,30 @@ impl Actor {
         self
     }
 
-    /// The first instant at which its participants are due; zero unless set.
+    /// The first instant at which its participants are due. Unless set: zero for an actor that is there from the start, and
+    /// one nanosecond after the last instant for one that joins later.
     pub fn first_due(mut self, time: SimTime) -> Self {
-        self.first_due = time;
+        self.first_due = Some(time);
+        self
+    }
+
+    /// Says that the actor joins at its first due time, and not when it is added: until then its path is free, nobody sees
+    /// it, and its subscriptions have not begun. Should it not be able to join then, [`RunReport::refused`] says why.
+    ///
+    /// [`RunReport::refused`]: crate::RunReport::refused
+    pub fn joins_when_due(mut self) -> Self {
+        self.joins_when_due = true;
+        self
+    }
+
+    /// When it joins, for one that [joins when it is due](Self::joins_when_due).
+    pub(crate) fn joins_at(&self) -> Option<SimTime> {
+        self.joins_when_due.then(|| self.first_due.unwrap_or(SimTime::ZERO))
+    }
+
+    /// Sets both times.
+    pub(crate) fn with_life(mut self, first_due: SimTime, leaves_at: Option<SimTime>) -> Self {
+        (self.first_due, self.leaves_at) = (Some(first_due), leaves_at);
         self
     }
 
@@ -155,7 +178,7 @@ pub(crate) struct FlatActor {
     /// Paths of the groups inside the actor, without the actor itself.
     pub(crate) groups: Vec<ActorPath>,
     pub(crate) leaves: Vec<(ActorPath, Box<dyn Participant>)>,
-    pub(crate) first_due: SimTime,
+    pub(crate) first_due: Option<SimTime>,
     pub(crate) leaves_at: Option<SimTime>,
     pub(crate) heavy: bool,
 }

@@ -17,24 +17,23 @@
 //! assert_eq!((conductor.ticks(), conductor.now()), (10, Some(SimTime::from_secs(9))));
 //! ```
 
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
+use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame};
 use chaconne_sim_core::key::Key;
+use chaconne_sim_core::membership::Request;
 use chaconne_sim_core::path::{ActorPath, is_segment};
-use chaconne_sim_core::port::{Hosted, OutputId, OutputInfo, Port, RunIdentity};
+use chaconne_sim_core::port::{OutputId, OutputInfo, RunIdentity};
 use chaconne_sim_core::time::SimTime;
 
 use crate::agenda::Agenda;
-use crate::composite::Actor;
 use crate::delivery::Inboxes;
-use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
-use crate::host::{Host, LocalHost, StepReply, StepRequest, panic_text};
-use crate::monitor::{Membership, Monitor, RunStart, failure_of};
-use crate::registry::{Joining, Registry};
+use crate::error::{Halt, HaltCause, RegistrationError};
+use crate::host::{Host, LocalHost, StepReply, StepRequest};
+use crate::membership::{ActorMaker, Changes, Plans};
+use crate::monitor::{Monitor, RunStart, failure_of};
+use crate::registry::Registry;
 use crate::routing::{Routing, Sample};
 use crate::run::RunReport;
 
@@ -75,18 +74,15 @@ pub struct Conductor {
     threads: usize,
     /// The report of a run that is over.
     ended: Option<RunReport>,
-    /// Actors to be removed before the next instant.
-    pub(crate) leaving: Vec<ActorPath>,
-    /// Actors to be removed before the first instant that is not before a time.
-    pub(crate) leaving_at: BTreeMap<SimTime, Vec<ActorPath>>,
-    /// Joins and leaves since the last instant's hash.
-    pub(crate) membership: Vec<Membership>,
-    /// Counts changes of membership, for mirrors.
-    pub(crate) generation: u64,
-    /// Outputs that came into use, until a mirror takes note of them.
+    pub(crate) changes: Changes,
+    pub(crate) plans: Plans,
+    pub(crate) maker: Option<Box<dyn ActorMaker>>,
+    /// The instant at whose barrier the conductor is.
+    pub(crate) barrier: Option<SimTime>,
+    /// Outputs that came into use, where somebody follows, until it takes note of them.
     pub(crate) unmirrored: Vec<OutputId>,
     /// Outputs that the host has not been told of.
-    pub(crate) declared: Vec<(u32, OutputInfo)>,
+    pub(crate) declared: Vec<(OutputId, OutputInfo)>,
     pub(crate) now: Option<SimTime>,
     pub(crate) ticks: u64,
     pub(crate) steps: u64,
@@ -101,6 +97,8 @@ pub struct Conductor {
     pub(crate) tick_frame: Frame,
     pub(crate) request: StepRequest,
     pub(crate) replies: Vec<StepReply>,
+    /// What the steps of this instant ask for, with their leaf slots.
+    pub(crate) requests: Vec<(u32, Request)>,
 }
 
 impl Conductor {
@@ -139,10 +137,10 @@ impl Conductor {
             started: 0,
             threads,
             ended: None,
-            leaving: Vec::new(),
-            leaving_at: BTreeMap::new(),
-            membership: Vec::new(),
-            generation: 0,
+            changes: Changes::default(),
+            plans: Plans::default(),
+            maker: None,
+            barrier: None,
             unmirrored: Vec::new(),
             declared: Vec::new(),
             now: None,
@@ -155,69 +153,8 @@ impl Conductor {
             tick_frame: Frame::new(),
             request: StepRequest::default(),
             replies: Vec::new(),
+            requests: Vec::new(),
         }
-    }
-
-    /// Adds an actor, before the first instant. The order of adding is the world's order.
-    ///
-    /// # Errors
-    /// A malformed or taken path, an actor without participants, a subscription that is not a key expression; nothing
-    /// of the actor is then in the world.
-    pub fn add(&mut self, actor: Actor) -> Result<(), RegistrationError> {
-        if self.ticks > 0 {
-            return Err(RegistrationError::Started { path: actor.path().to_string() });
-        }
-        let flat = actor.flatten()?;
-        if [SimTime::MIN, SimTime::MAX].contains(&flat.first_due) {
-            return Err(RegistrationError::FirstDue { path: flat.path });
-        }
-        let (paths, participants): (Vec<ActorPath>, Vec<_>) = flat.leaves.into_iter().unzip();
-        let mut subscriptions = Vec::with_capacity(paths.len());
-        for (path, participant) in paths.iter().zip(&participants) {
-            let asked = catch_unwind(AssertUnwindSafe(|| participant.subscriptions()));
-            subscriptions.push(
-                asked.map_err(|panic| RegistrationError::Panicked { path: path.clone(), text: panic_text(&*panic) })?,
-            );
-        }
-        let joining =
-            Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
-        // Everything that can be refused is refused before anything changes.
-        self.registry.check(&joining)?;
-        let mut ports = Vec::with_capacity(paths.len());
-        for (path, subscriptions) in paths.iter().zip(&subscriptions) {
-            // The slot is not known yet; a port is told it below.
-            let port = Port::new(self.run.clone(), path.clone(), flat.path.clone(), subscriptions)
-                .map_err(|source| RegistrationError::Subscription { path: path.clone(), source })?;
-            ports.push(port);
-        }
-        let id = self.registry.join(joining, flat.first_due)?;
-        let first_leaf = self.registry.entry(id.slot).map_or(0, |entry| entry.first_leaf);
-        self.routing.resize(self.registry.leaf_slots());
-        for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
-            port.set_leaf(leaf);
-            for (expr, delivery) in port.inputs() {
-                self.routing.subscribe(leaf, expr, delivery);
-            }
-            self.agenda.push(flat.first_due, leaf, self.registry.rows[leaf as usize].order);
-            self.membership.push(Membership { kind: MembershipKind::Join, path, time: flat.first_due });
-        }
-        let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
-        self.host.add(hosted.collect());
-        self.generation += 1;
-        if let Some(time) = flat.leaves_at {
-            self.leaving_at.entry(time).or_default().push(flat.path);
-        }
-        Ok(())
-    }
-
-    /// Asks for an actor and all under its path to leave: the next instant is the first that is not stepped.
-    ///
-    /// # Errors
-    /// When no actor has this path, or it is a part of one. Nothing is changed then.
-    pub fn leave(&mut self, path: &ActorPath) -> Result<(), LeaveError> {
-        self.registry.leaving(path)?;
-        self.leaving.push(path.clone());
-        Ok(())
     }
 
     /// Adds a monitor, which sees every instant from now on.
@@ -225,9 +162,12 @@ impl Conductor {
         self.monitors.push(Box::new(monitor));
     }
 
-    /// The next instant, if anybody is due.
+    /// The next instant: when somebody is due next, or is planned to join. One who was removed and would have been due first
+    /// has it too.
+    #[inline]
     pub fn next_instant(&self) -> Option<SimTime> {
-        self.agenda.next()
+        let others = [self.plans.next_join(), self.changes.closing];
+        others.into_iter().flatten().chain(self.agenda.next()).min()
     }
 
     /// Steps every instant before `until`, and none at it; so that runs in pieces equal one run.
@@ -334,6 +274,10 @@ impl Conductor {
             steps: self.steps,
             signals: self.signals,
             participants: self.participants(),
+            joins: self.changes.joins,
+            leaves: self.changes.leaves,
+            refusals: self.changes.refusals,
+            refused: self.changes.refused.clone(),
             world_hash: self.world_hash,
             end_failures: self.ended.as_ref().map(|report| report.end_failures.clone()).unwrap_or_default(),
             wall: Duration::ZERO,

@@ -26,17 +26,24 @@ pub(crate) struct InboxList {
 impl InboxList {
     /// Nothing waits.
     pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE, epoch: 0 };
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
 }
 
 /// The items of all inboxes.
 pub(crate) struct Inboxes {
     nodes: Vec<NodeEntry>,
     free: u32,
+    /// Publishers whose leaving was taken note of, once for each time: nothing that they said waits there any more.
+    pub(crate) forgotten: Vec<u32>,
 }
 
 impl Inboxes {
     pub(crate) fn new() -> Self {
-        Self { nodes: Vec::new(), free: NONE }
+        Self { nodes: Vec::new(), free: NONE, forgotten: Vec::new() }
     }
 
     /// Appends an item to an inbox.
@@ -97,8 +104,9 @@ impl Inboxes {
             if let Some(previous) = out[from..].last() {
                 sorted &= before(previous, &item, paths);
             }
-            if let Content::Signal(payload) = &item.content {
-                payload.prefetch();
+            match &item.content {
+                Content::Signal(payload) => payload.prefetch(),
+                Content::Withdrawn => self.forgotten.push(item.output.leaf),
             }
             out.push(item);
             let next = entry.next;
@@ -129,6 +137,7 @@ fn before(a: &Inbound, b: &Inbound, paths: &[ActorPath]) -> bool {
 
 /// The order of an inbox.
 fn order(a: &Inbound, b: &Inbound, paths: &[ActorPath]) -> std::cmp::Ordering {
+    // What the conductor says has no path, and comes first.
     let path = |item: &Inbound| paths.get(item.output.leaf as usize);
     a.time
         .cmp(&b.time)

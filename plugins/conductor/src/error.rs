@@ -95,11 +95,47 @@ pub enum RegistrationError {
         /// The most there may be.
         most: usize,
     },
-    /// The first instant has been stepped.
-    #[error("cannot add `{path}`: the run has started; add actors before its first instant")]
-    Started {
+    /// There is no conductor to add it to.
+    #[error("cannot add `{path}`: ConductorPlugin is not part of this App; add it (or ChaconnePlugins) before")]
+    NoConductor {
         /// The path given.
         path: String,
+    },
+    /// The run has ended.
+    #[error("cannot add `{path}`: the run has ended")]
+    Ended {
+        /// The path given.
+        path: String,
+    },
+    /// A time of its life lies at an instant that was stepped, or before.
+    #[error(
+        "cannot add `{path}`: its {what} {time} s must lie after {now} s, the last instant that was stepped; choose a later time"
+    )]
+    AlreadyStepped {
+        /// The path given.
+        path: ActorPath,
+        /// Which time.
+        what: &'static str,
+        /// The time given.
+        time: SimTime,
+        /// The last instant.
+        now: SimTime,
+    },
+    /// Nobody knows how to make an actor from a name and parameters.
+    #[error(
+        "cannot add `{path}`: it is to be made by a factory, and this run has none; register factories, or add an Actor"
+    )]
+    NoFactories {
+        /// The path given.
+        path: ActorPath,
+    },
+    /// A factory made nothing of what it was given, or there is none of that name.
+    #[error("cannot add `{path}`: {text}")]
+    NotMade {
+        /// The path given.
+        path: ActorPath,
+        /// What is wrong, and what to do.
+        text: String,
     },
     /// The first due time is one end of the time axis, which stands for never and for not yet.
     #[error("cannot add `{path}`: its first due time is one end of time; give it a time in between")]
@@ -116,6 +152,33 @@ pub enum LeaveError {
     /// No actor has this path.
     #[error("`{path}` cannot leave: there is no actor of that path")]
     Unknown {
+        /// The path given.
+        path: ActorPath,
+    },
+    /// The path is malformed.
+    #[error("`{path}` cannot leave: {source}")]
+    Path {
+        /// The text given.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+    /// The time lies at an instant that was stepped, or before.
+    #[error(
+        "`{path}` cannot leave at {time} s: that must lie after {now} s, the last instant that was stepped; choose a later \
+         time"
+    )]
+    AlreadyStepped {
+        /// The path given.
+        path: ActorPath,
+        /// The time given.
+        time: SimTime,
+        /// The last instant.
+        now: SimTime,
+    },
+    /// The run has ended.
+    #[error("`{path}` cannot leave: the run has ended")]
+    Ended {
         /// The path given.
         path: ActorPath,
     },

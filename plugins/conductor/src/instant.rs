@@ -5,16 +5,16 @@
 //! the instant. Batches keep the buffers small enough for the caches. The fold is one loop over the replies in the world's
 //! order, so nothing depends on who was ready first.
 
-use chaconne_sim_core::fingerprint::{self, MembershipKind};
+use chaconne_sim_core::fingerprint;
 use chaconne_sim_core::path::ActorPath;
-use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published, Reach};
+use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published};
 use chaconne_sim_core::time::SimTime;
 
 use crate::agenda::Taken;
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause};
 use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
-use crate::monitor::{Instant, Membership, failure_of};
+use crate::monitor::{Instant, failure_of};
 use crate::routing::Sample;
 
 /// How many leaves ahead of the one being folded the routes of its outputs are asked for; slots follow each other mostly.
@@ -35,24 +35,40 @@ impl Conductor {
             return Err(Halt { path: None, instant: None, cause: HaltCause::Ended, others: 0 });
         }
         self.start_monitors()?;
+        let Some(now) = self.next_instant() else { return Ok(()) };
+        // An instant whose last participant leaves at it is one still; a time at which a plan to join is refused is none.
+        let mut is_instant = self.changes.closing.take() == Some(now) || self.agenda.next() == Some(now);
+        let changed = self.carry_out_plans(now);
         self.number();
         let mut due = std::mem::take(&mut self.due);
-        let result = match self.agenda.take_next(&mut due) {
-            Some(taken) => self.conduct(taken, &mut due),
-            None => Ok(()),
-        };
+        due.clear();
+        let mut taken = Taken { time: now, stale: false, unsorted: false };
+        if self.agenda.next() == Some(now) {
+            is_instant = true;
+            taken = self.agenda.take_next(&mut due).unwrap_or(taken);
+        }
+        let result = if is_instant { self.conduct(taken, changed, &mut due) } else { Ok(()) };
         self.due = due;
         result.map_err(|halt| self.set_halt(halt))
     }
 
-    fn conduct(&mut self, Taken { time: now, stale, unsorted }: Taken, due: &mut Vec<u32>) -> Result<(), Halt> {
-        let left = self.apply_leaves(now);
+    /// Steps those taken; `changed` says that somebody joined or left with this instant already.
+    fn conduct(
+        &mut self,
+        Taken { time: now, stale, unsorted }: Taken,
+        changed: bool,
+        due: &mut Vec<u32>,
+    ) -> Result<(), Halt> {
+        self.date_leaves(now);
         let rows = &self.registry.rows;
-        if stale || left {
+        if stale {
             due.retain(|&leaf| rows[leaf as usize].next_due == now);
         }
-        if unsorted {
+        if unsorted || stale {
             due.sort_unstable_by_key(|&leaf| rows[leaf as usize].order);
+        }
+        if stale {
+            due.dedup();
         }
         self.tick_frame.clear();
         self.tick_frame.u64(self.ticks);
@@ -83,10 +99,14 @@ impl Conductor {
             }
         }
         match failed {
-            None => self.close(now),
+            None => {
+                self.grant_requests(now);
+                self.close(now)
+            }
             Some(halt) => {
-                // The instant does not count, though its leaves were applied and earlier batches may have been folded.
-                self.torn = left || self.steps != counts.0;
+                // The instant does not count, though plans came true with it and earlier batches may have been folded.
+                self.torn = changed || self.steps != counts.0;
+                self.requests.clear();
                 (self.steps, self.signals) = counts;
                 Err(halt)
             }
@@ -109,45 +129,6 @@ impl Conductor {
             end += 1;
         }
         due.split_at(end)
-    }
-
-    /// Removes the actors that were asked to leave: this is the first instant that they do not step. Says whether
-    /// anybody left.
-    fn apply_leaves(&mut self, now: SimTime) -> bool {
-        let before = self.generation;
-        while let Some(entry) = self.leaving_at.first_entry().filter(|entry| *entry.key() <= now) {
-            self.leaving.append(&mut entry.remove());
-        }
-        for path in std::mem::take(&mut self.leaving) {
-            // Two requests for one actor are one leave; so is one for an actor whose parent left with it.
-            let Ok(slot) = self.registry.leaving(&path) else { continue };
-            let Self { registry, agenda, routing, inboxes, host, membership, .. } = self;
-            registry.leave(slot, &mut |registry, id| {
-                let leaves = registry.entry(id.slot).map(|entry| entry.leaf_slots()).unwrap_or_default();
-                for leaf in leaves.clone() {
-                    let path = registry.path[leaf as usize].clone();
-                    membership.push(Membership { kind: MembershipKind::Leave, path, time: now });
-                    agenda.leave(registry.rows[leaf as usize].next_due);
-                    routing.unsubscribe(leaf);
-                    inboxes.clear(&mut registry.rows[leaf as usize].inbox);
-                    for (output, index) in routing.withdraw(leaf).into_iter().zip(0..) {
-                        for route in output.routes.iter().filter(|route| route.reach.latest) {
-                            let item = Inbound {
-                                output: OutputId { leaf, index },
-                                reach: Reach { every: false, latest: true },
-                                time: now,
-                                seq: u64::MAX,
-                                content: Content::Withdrawn,
-                            };
-                            inboxes.push(&mut registry.rows[route.leaf as usize].inbox, item);
-                        }
-                    }
-                }
-                host.remove(leaves);
-            });
-            self.generation += 1;
-        }
-        self.generation != before
     }
 
     /// Writes the request for a batch.
@@ -207,6 +188,9 @@ impl Conductor {
         let mut first_index = 0;
         for part in &mut reply.parts {
             self.declare(part, &reply.request.leaves);
+            for (index, request) in part.requests.drain(..) {
+                self.requests.push((reply.request.leaves[index as usize].leaf, request));
+            }
             let ReplyPart { leaves, published, .. } = part;
             let mut published = published.iter_mut();
             for (at, (step, request)) in leaves.iter().zip(requests.by_ref()).enumerate() {
@@ -242,9 +226,12 @@ impl Conductor {
                 .entry(self.registry.actor[leaf as usize])
                 .map_or(0..0, |entry| leaf + 1..entry.first_leaf + entry.leaves);
             let publisher = self.registry.path[leaf as usize].clone();
-            self.declared.push((leaf, OutputInfo { key: key.clone(), publisher }));
+            let info = OutputInfo { key: key.clone(), publisher };
             let id = self.routing.declare(leaf, key, later);
-            self.unmirrored.push(id);
+            self.declared.push((id, info));
+            if self.changes.is_followed {
+                self.unmirrored.push(id);
+            }
         }
     }
 
@@ -280,8 +267,8 @@ impl Conductor {
 
     /// Ends the instant: hashes, monitors.
     fn close(&mut self, now: SimTime) -> Result<(), Halt> {
-        self.tick_frame.u64(self.membership.len() as u64);
-        for change in &self.membership {
+        self.tick_frame.u64(self.changes.log.len() as u64);
+        for change in &self.changes.log {
             self.tick_frame.u8(change.kind.as_byte());
             self.tick_frame.str(change.path.as_str());
             self.tick_frame.time(change.time);
@@ -296,7 +283,7 @@ impl Conductor {
             let instant = Instant {
                 tick,
                 time: now,
-                membership: &self.membership,
+                membership: &self.changes.log,
                 tick_hash,
                 world_hash: self.world_hash,
                 replies: &self.replies,
@@ -312,7 +299,8 @@ impl Conductor {
                 self.take_back(reply);
             }
         }
-        self.membership.clear();
+        self.changes.log.clear();
+        self.settle();
         match failed {
             Some(text) => {
                 Err(Halt { path: None, instant: Some((tick, now)), cause: HaltCause::Monitor(text), others: 0 })

@@ -23,7 +23,7 @@ use chaconne_sim_core::time::SimTime;
 use smallvec::{SmallVec, smallvec};
 
 use crate::conductor::Conductor;
-use crate::registry::PathEntry;
+use crate::registry::{ActorId, PathEntry};
 
 /// What of the world is mirrored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +117,14 @@ pub(crate) fn watch_orphans(
     }
 }
 
+/// An actor that is mirrored.
+struct Mirrored {
+    id: ActorId,
+    /// Its own path and those of its parts, as far as they have mirrors.
+    paths: Vec<ActorPath>,
+    leaves: std::ops::Range<u32>,
+}
+
 /// The mirror entities, and how far they follow.
 #[derive(Default)]
 pub(crate) struct Mirrors {
@@ -125,9 +133,10 @@ pub(crate) struct Mirrors {
     paths: BTreeMap<Entity, ActorPath>,
     /// Entities that are mirrors no more, though they were not despawned.
     leftover: Vec<Entity>,
+    /// Which actor was mirrored at a path, and the paths of its parts.
+    actors: BTreeMap<ActorPath, Mirrored>,
     /// By leaf slot: the entity, and the steps that it shows.
     leaves: Vec<Option<(Entity, u64)>>,
-    generation: u64,
     /// How many of the specs know every output so far.
     introduced: usize,
 }
@@ -203,9 +212,13 @@ impl Mirrors {
             let _ = world.try_despawn(entity);
         }
         conductor.number();
-        if self.generation != conductor.generation {
-            self.generation = conductor.generation;
-            self.follow_membership(mirroring, conductor, world);
+        if !conductor.changes.is_followed {
+            conductor.changes.is_followed = true;
+            conductor.changes.moved.extend(conductor.registry.actors().map(|(_, actor)| actor.path.clone()));
+        }
+        if !conductor.changes.moved.is_empty() {
+            let moved: BTreeSet<ActorPath> = conductor.changes.moved.drain(..).collect();
+            self.follow_membership(mirroring, moved, conductor, specs, world);
         }
         let registry = &conductor.registry;
         for (slot, mirrored) in self.leaves.iter_mut().enumerate() {
@@ -220,7 +233,7 @@ impl Mirrors {
                 due.0 = row.next_due;
             }
             if let Some(mut counters) = mirror.get_mut::<StepCounters>() {
-                *counters = StepCounters { steps: row.steps, signals: row.seq };
+                *counters = StepCounters { steps: row.steps, signals: row.seq - registry.first_seq[slot] };
             }
         }
         // A signal that is to be mirrored from now on may have been published before.
@@ -234,7 +247,11 @@ impl Mirrors {
             }
         }
         for id in conductor.unmirrored.drain(..) {
+            // One that left within the frame is not shown; where its slot was used again, the other one is.
             let Some(output) = conductor.routing.outputs_of(id.leaf).get(id.index as usize) else { continue };
+            if !conductor.routing.is_live(id, &output.key) {
+                continue;
+            }
             for spec in known.iter_mut() {
                 spec.declare(id, &output.key, &self.entities);
             }
@@ -245,40 +262,77 @@ impl Mirrors {
         }
     }
 
-    fn follow_membership(&mut self, mirroring: Mirroring, conductor: &Conductor, world: &mut World) {
+    /// Follows the actors that joined or left since the last frame, by their paths.
+    fn follow_membership(
+        &mut self,
+        mirroring: Mirroring,
+        moved: BTreeSet<ActorPath>,
+        conductor: &Conductor,
+        specs: &mut [Box<dyn MirrorSpec>],
+        world: &mut World,
+    ) {
         let registry = &conductor.registry;
-        let mut present = BTreeSet::new();
-        // In the world's order, so that parents come before those under them.
-        let mut actors: Vec<_> = registry.actors().collect();
-        actors.sort_by_key(|(_, actor)| registry.rows[actor.first_leaf as usize].order);
-        self.leaves.clear();
         self.leaves.resize(registry.leaf_slots() as usize, None);
-        for (_, actor) in actors {
-            let alone = actor.leaves == 1 && registry.path[actor.first_leaf as usize] == actor.path;
-            let entity = self.entity(&actor.path, MirrorKind::Actor, world);
-            present.insert(actor.path.clone());
-            if alone {
-                self.show(entity, actor.first_leaf, registry.rows[actor.first_leaf as usize].next_due, world);
-            } else if mirroring == Mirroring::All {
-                for group in &actor.groups {
-                    self.entity(group, MirrorKind::Group, world);
-                    present.insert(group.clone());
-                }
-                for leaf in actor.leaf_slots() {
-                    let path = &registry.path[leaf as usize];
-                    let entity = self.entity(path, MirrorKind::Participant, world);
-                    present.insert(path.clone());
-                    self.show(entity, leaf, registry.rows[leaf as usize].next_due, world);
+        let mut gone = BTreeSet::new();
+        for path in &moved {
+            // Whoever has the path of one that left is somebody else, with a mirror of its own.
+            let left = self.actors.get(path).is_some_and(|mirrored| registry.get(mirrored.id).is_none());
+            let Some(mirrored) = left.then(|| self.actors.remove(path)).flatten() else { continue };
+            for path in &mirrored.paths {
+                if let Some(entity) = self.entities.remove(path) {
+                    self.paths.remove(&entity);
+                    gone.insert(entity);
                 }
             }
-        }
-        let gone: Vec<ActorPath> = self.entities.keys().filter(|path| !present.contains(*path)).cloned().collect();
-        for path in gone {
-            if let Some(entity) = self.entities.remove(&path) {
-                self.paths.remove(&entity);
-                let _ = world.try_despawn(entity);
+            for leaf in mirrored.leaves {
+                self.leaves[leaf as usize] = None;
             }
         }
+        if !gone.is_empty() {
+            for spec in specs {
+                spec.forget(&gone, conductor);
+            }
+        }
+        for entity in gone {
+            // Those under another one go with it.
+            let _ = world.try_despawn(entity);
+        }
+        let mut arrived: Vec<(u64, u32)> = moved
+            .iter()
+            .filter_map(|path| match registry.find(path)? {
+                PathEntry::Actor(slot) if !self.actors.contains_key(path) => Some((conductor.order_of(slot), slot)),
+                _ => None,
+            })
+            .collect();
+        // In the world's order, so that parents come before those under them.
+        arrived.sort_unstable();
+        for (_, slot) in arrived {
+            self.follow_actor(mirroring, slot, conductor, world);
+        }
+    }
+
+    fn follow_actor(&mut self, mirroring: Mirroring, slot: u32, conductor: &Conductor, world: &mut World) {
+        let registry = &conductor.registry;
+        let Some(actor) = registry.entry(slot) else { return };
+        let mut paths = vec![actor.path.clone()];
+        let entity = self.entity(&actor.path, MirrorKind::Actor, world);
+        let due = |leaf: u32| registry.rows[leaf as usize].next_due;
+        if actor.leaves == 1 && registry.path[actor.first_leaf as usize] == actor.path {
+            self.show(entity, actor.first_leaf, due(actor.first_leaf), world);
+        } else if mirroring == Mirroring::All {
+            for group in &actor.groups {
+                self.entity(group, MirrorKind::Group, world);
+                paths.push(group.clone());
+            }
+            for leaf in actor.leaf_slots() {
+                let path = &registry.path[leaf as usize];
+                let entity = self.entity(path, MirrorKind::Participant, world);
+                self.show(entity, leaf, due(leaf), world);
+                paths.push(path.clone());
+            }
+        }
+        let mirrored = Mirrored { id: registry.id(slot), paths, leaves: actor.leaf_slots() };
+        self.actors.insert(actor.path.clone(), mirrored);
     }
 
     /// The mirror of a path, spawned when there is none.
@@ -312,6 +366,9 @@ pub(crate) trait MirrorSpec: Send {
     /// Takes note of an output, if it is one of the signal's.
     fn declare(&mut self, id: OutputId, key: &Key, entities: &BTreeMap<ActorPath, Entity>);
 
+    /// Forgets mirrors that are gone, and outputs of participants that left.
+    fn forget(&mut self, gone: &BTreeSet<Entity>, conductor: &Conductor);
+
     /// Copies newer values to the mirrors.
     fn follow(&mut self, conductor: &Conductor, world: &mut World);
 }
@@ -319,21 +376,20 @@ pub(crate) trait MirrorSpec: Send {
 /// A signal kept as [`Signal<T>`].
 pub(crate) struct SignalSpec<T> {
     signal: String,
-    /// By key: outputs are several when several parts publish under one key.
-    rows: BTreeMap<Key, usize>,
-    shown: Vec<Row>,
+    rows: BTreeMap<Key, Row>,
     value: std::marker::PhantomData<fn() -> T>,
 }
 
 struct Row {
     entity: Entity,
+    /// Several when several parts publish under one key.
     outputs: SmallVec<[OutputId; 1]>,
     newest: Option<(SimTime, OutputId, u64)>,
 }
 
 impl<T> SignalSpec<T> {
     pub(crate) fn new(signal: &str) -> Self {
-        Self { signal: signal.to_string(), rows: BTreeMap::new(), shown: Vec::new(), value: std::marker::PhantomData }
+        Self { signal: signal.to_string(), rows: BTreeMap::new(), value: std::marker::PhantomData }
     }
 }
 
@@ -342,20 +398,36 @@ impl<T: SignalValue> MirrorSpec for SignalSpec<T> {
         if key.signal() != Some(&self.signal) {
             return;
         }
-        if let Some(&row) = self.rows.get(key) {
-            self.shown[row].outputs.push(id);
+        if let Some(row) = self.rows.get_mut(key) {
+            if !row.outputs.contains(&id) {
+                row.outputs.push(id);
+            }
             return;
         }
         let path = key.actor().and_then(|path| ActorPath::new(path).ok());
         if let Some(&entity) = path.and_then(|path| entities.get(&path)) {
-            self.rows.insert(key.clone(), self.shown.len());
-            self.shown.push(Row { entity, outputs: smallvec![id], newest: None });
+            self.rows.insert(key.clone(), Row { entity, outputs: smallvec![id], newest: None });
+        }
+    }
+
+    fn forget(&mut self, gone: &BTreeSet<Entity>, conductor: &Conductor) {
+        self.rows.retain(|_, row| !gone.contains(&row.entity));
+        for (key, row) in &mut self.rows {
+            row.outputs.retain(|id| conductor.routing.is_live(*id, key));
         }
     }
 
     fn follow(&mut self, conductor: &Conductor, world: &mut World) {
-        for row in &mut self.shown {
-            let Some((id, sample)) = conductor.newest_of(row.outputs.iter().copied()) else { continue };
+        for row in self.rows.values_mut() {
+            let Some((id, sample)) = conductor.newest_of(row.outputs.iter().copied()) else {
+                // A value dies with its publisher.
+                if row.newest.take().is_some()
+                    && let Ok(mut mirror) = world.get_entity_mut(row.entity)
+                {
+                    mirror.remove::<Signal<T>>();
+                }
+                continue;
+            };
             let newest = Some((sample.time, id, sample.seq));
             if row.newest == newest {
                 continue;

@@ -10,13 +10,15 @@ use bevy_ecs::event::Event;
 use bevy_ecs::prelude::{IntoScheduleConfigs, Resource, SystemSet, World};
 use bevy_ecs::schedule::ScheduleLabel;
 use chaconne_sim_core::fingerprint::Fingerprint;
+use chaconne_sim_core::membership::JoinRequest;
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::signal::SignalValue;
 use chaconne_sim_core::time::SimTime;
 
 use crate::composite::Actor;
 use crate::conductor::{Conductor, ConductorConfig};
-use crate::error::{HaltCause, RegistrationError};
+use crate::error::{HaltCause, LeaveError, RegistrationError};
+use crate::membership::ActorMaker;
 use crate::mirror::{MirrorChanges, MirrorSpec, Mirroring, Mirrors, SignalSpec, watch_hierarchy, watch_removal};
 use crate::monitor::Monitor;
 use crate::population::Population;
@@ -140,6 +142,9 @@ pub(crate) struct Driver {
     settings: Option<ConductorPlugin>,
     actors: Vec<Actor>,
     monitors: Vec<Box<dyn Monitor>>,
+    maker: Option<Box<dyn ActorMaker>>,
+    /// Leaves that are planned, with their times.
+    leaves: Vec<(ActorPath, SimTime)>,
     specs: Vec<Box<dyn MirrorSpec>>,
     conductor: Option<Conductor>,
     mirrors: Mirrors,
@@ -196,10 +201,13 @@ impl Driver {
                 errors.push(error);
                 Conductor::nameless(ConductorConfig { seed: config.seed, ..ConductorConfig::default() })
             });
+            conductor.maker = self.maker.take();
             errors.extend(self.actors.drain(..).filter_map(|actor| conductor.add(actor).err()));
+            let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            let leaves = self.leaves.drain(..);
+            errors.extend(leaves.filter_map(|(path, time)| Some(conductor.leave_at(&path, time).err()?.to_string())));
             conductor.monitors.append(&mut self.monitors);
             if !errors.is_empty() {
-                let errors = errors.iter().map(ToString::to_string).collect();
                 conductor.halt(None, HaltCause::Registration(errors));
             }
             conductor
@@ -343,8 +351,27 @@ fn set_up(app: &mut App) {
 
 /// Setting up and running a world, on an `App`.
 pub trait ConductorAppExt {
-    /// Adds an actor. Errors (a taken path, a malformed key) halt the run before its first instant.
+    /// Adds an actor. Errors (a taken path, a malformed key) halt the run, before its first instant when it has not begun.
+    /// Where one may be refused while the run goes on, use [`join_actor`](Self::join_actor).
     fn add_actor(&mut self, actor: Actor) -> &mut Self;
+
+    /// Adds an actor to a run, begun or not, now.
+    ///
+    /// # Errors
+    /// As [`Conductor::add`]; nothing is changed then.
+    fn join_actor(&mut self, actor: Actor) -> Result<(), RegistrationError>;
+
+    /// As [`join_actor`](Self::join_actor), made by a factory.
+    ///
+    /// # Errors
+    /// As [`Conductor::add_made`]; nothing is changed then.
+    fn join_made(&mut self, request: &JoinRequest) -> Result<(), RegistrationError>;
+
+    /// Sets who makes the actors that participants ask for.
+    fn set_maker(&mut self, maker: impl ActorMaker + 'static) -> &mut Self;
+
+    /// Plans that whoever has a path at a time leaves then; see [`Conductor::leave_at`]. Errors halt the run.
+    fn plan_leave(&mut self, path: ActorPath, time: SimTime) -> &mut Self;
 
     /// Adds a population as an actor of its own.
     fn add_population(&mut self, population: Population) -> &mut Self;
@@ -372,7 +399,7 @@ pub trait ConductorAppExt {
     ///
     /// # Errors
     /// When no actor has this path, or it is a part of one.
-    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), crate::error::LeaveError>;
+    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), LeaveError>;
 }
 
 impl ConductorAppExt for App {
@@ -386,6 +413,36 @@ impl ConductorAppExt for App {
             }
             Some(conductor) => {
                 if let Err(error) = conductor.add(actor) {
+                    conductor.halt(None, HaltCause::Registration(vec![error.to_string()]));
+                }
+            }
+        }
+        self
+    }
+
+    fn join_actor(&mut self, actor: Actor) -> Result<(), RegistrationError> {
+        self.world_mut().join_actor(actor)
+    }
+
+    fn join_made(&mut self, request: &JoinRequest) -> Result<(), RegistrationError> {
+        self.world_mut().join_made(request)
+    }
+
+    fn set_maker(&mut self, maker: impl ActorMaker + 'static) -> &mut Self {
+        let driver = driver_of(self.world_mut());
+        match &mut driver.conductor {
+            None => driver.maker = Some(Box::new(maker)),
+            Some(conductor) => conductor.set_maker(maker),
+        }
+        self
+    }
+
+    fn plan_leave(&mut self, path: ActorPath, time: SimTime) -> &mut Self {
+        let driver = driver_of(self.world_mut());
+        match &mut driver.conductor {
+            None => driver.leaves.push((path, time)),
+            Some(conductor) => {
+                if let Err(error) = conductor.leave_at(&path, time) {
                     conductor.halt(None, HaltCause::Registration(vec![error.to_string()]));
                 }
             }
@@ -446,11 +503,61 @@ impl ConductorAppExt for App {
         driver_of(self.world_mut()).report()
     }
 
-    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), crate::error::LeaveError> {
-        let driver = driver_of(self.world_mut());
-        match driver.settings.clone() {
-            Some(settings) => driver.start(&settings).leave(path),
-            None => Err(crate::error::LeaveError::Unknown { path: path.clone() }),
+    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), LeaveError> {
+        self.world_mut().remove_actor(path)
+    }
+}
+
+/// Joining and leaving from a system: `commands.queue(|world: &mut World| …)`, or an exclusive system.
+///
+/// A system of `Update` acts between two slices of wall time, so at which instant its wish comes true depends on the slice;
+/// where a run must repeat, let a participant ask, or act between two pieces of `run_headless`.
+pub trait ConductorWorldExt {
+    /// See [`ConductorAppExt::join_actor`].
+    ///
+    /// # Errors
+    /// As [`Conductor::add`]; nothing is changed then.
+    fn join_actor(&mut self, actor: Actor) -> Result<(), RegistrationError>;
+
+    /// See [`ConductorAppExt::join_made`].
+    ///
+    /// # Errors
+    /// As [`Conductor::add_made`]; nothing is changed then.
+    fn join_made(&mut self, request: &JoinRequest) -> Result<(), RegistrationError>;
+
+    /// See [`ConductorAppExt::remove_actor`].
+    ///
+    /// # Errors
+    /// When no actor has this path, or it is a part of one.
+    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), LeaveError>;
+}
+
+/// The conductor of a world, made when there is none yet; `None` without [`ConductorPlugin`], or while it works.
+fn started(world: &mut World) -> Option<&mut Conductor> {
+    let driver = driver_of(world);
+    let settings = driver.settings.clone()?;
+    Some(driver.start(&settings))
+}
+
+impl ConductorWorldExt for World {
+    fn join_actor(&mut self, actor: Actor) -> Result<(), RegistrationError> {
+        match started(self) {
+            Some(conductor) => conductor.add(actor),
+            None => Err(RegistrationError::NoConductor { path: actor.path().to_string() }),
+        }
+    }
+
+    fn join_made(&mut self, request: &JoinRequest) -> Result<(), RegistrationError> {
+        match started(self) {
+            Some(conductor) => conductor.add_made(request),
+            None => Err(RegistrationError::NoConductor { path: request.path.clone() }),
+        }
+    }
+
+    fn remove_actor(&mut self, path: &ActorPath) -> Result<(), LeaveError> {
+        match started(self) {
+            Some(conductor) => conductor.leave(path),
+            None => Err(LeaveError::Unknown { path: path.clone() }),
         }
     }
 }

@@ -66,7 +66,7 @@ pub struct Population {
     name: String,
     app: SubApp,
     every: SimDuration,
-    first_due: SimTime,
+    first_due: Option<SimTime>,
     subscriptions: Vec<Subscription>,
 }
 
@@ -88,7 +88,7 @@ impl Population {
             name: name.into(),
             app: std::mem::take(app.main_mut()),
             every: SimDuration::from_secs(1),
-            first_due: SimTime::ZERO,
+            first_due: None,
             subscriptions: Vec::new(),
         }
     }
@@ -99,9 +99,9 @@ impl Population {
         self
     }
 
-    /// Sets the time of the first tick; zero unless set.
+    /// Sets the time of the first tick; that of an actor that says nothing, unless set (see [`Actor::first_due`]).
     pub fn first_due(mut self, time: SimTime) -> Self {
-        self.first_due = time;
+        self.first_due = Some(time);
         self
     }
 
@@ -127,7 +127,11 @@ impl From<Population> for Actor {
     fn from(population: Population) -> Self {
         let Population { name, app, every, first_due, subscriptions } = population;
         let participant = PopulationParticipant { app, every, first_due, subscriptions, started: false };
-        Self::of(name, participant).first_due(first_due).heavy()
+        let actor = Self::of(name, participant).heavy();
+        match first_due {
+            Some(time) => actor.first_due(time),
+            None => actor,
+        }
     }
 }
 
@@ -143,7 +147,7 @@ impl From<Population> for PopulationParticipant {
 pub struct PopulationParticipant {
     app: SubApp,
     every: SimDuration,
-    first_due: SimTime,
+    first_due: Option<SimTime>,
     subscriptions: Vec<Subscription>,
     started: bool,
 }
@@ -372,8 +376,8 @@ impl Participant for PopulationParticipant {
     }
 
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
-        if ctx.now() < self.first_due {
-            return Ok(self.first_due);
+        if let Some(first_due) = self.first_due.filter(|time| ctx.now() < *time) {
+            return Ok(first_due);
         }
         self.keep_time(ctx);
         self.receive(ctx)?;

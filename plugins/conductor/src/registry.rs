@@ -55,10 +55,16 @@ pub(crate) struct ActorEntry {
     pub(crate) groups: Vec<ActorPath>,
     /// The actor under whose path it stands.
     pub(crate) parent: Option<u32>,
-    /// The actors directly under its path, in the order of their joining.
-    children: Vec<u32>,
+    /// The actors directly under its path, by joining number.
+    children: BTreeMap<u64, u32>,
+    /// Counts the actors in the order of their joining.
+    number: u64,
     /// Joining number of the outermost actor above it, or its own.
     root: u64,
+    /// Of an outermost actor: the next place under it in the world's order.
+    next_place: u64,
+    /// Its entry in the schedule of leaves.
+    pub(crate) leaving: Option<(SimTime, u64)>,
 }
 
 impl ActorEntry {
@@ -96,6 +102,8 @@ pub(crate) struct Registry {
     pub(crate) path: Vec<ActorPath>,
     pub(crate) actor: Vec<u32>,
     pub(crate) rows: Vec<LeafRow>,
+    /// The sequence number that its first signal has: not zero for one that joined after the first instant.
+    pub(crate) first_seq: Vec<u64>,
 }
 
 /// What the conductor touches of a leaf at every step: one line of the cache.
@@ -160,6 +168,17 @@ impl Registry {
         self.paths.get(path).copied()
     }
 
+    /// Checks that nothing stands at a path, and that there is something for it to stand under.
+    pub(crate) fn check_path(&self, path: &ActorPath) -> Result<(), RegistrationError> {
+        self.parent_of(path)?;
+        match self.find(path).and_then(|entry| self.entry(entry.actor())) {
+            Some(other) => {
+                Err(RegistrationError::Duplicate { path: path.clone(), actor: path.clone(), other: other.path.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Checks what can be checked before anything is changed.
     pub(crate) fn check(&self, joining: &Joining) -> Result<(), RegistrationError> {
         self.parent_of(&joining.path)?;
@@ -194,8 +213,13 @@ impl Registry {
         }
     }
 
-    /// Adds an actor whose leaves are first due at `first_due`.
-    pub(crate) fn join(&mut self, joining: Joining, first_due: SimTime) -> Result<ActorId, RegistrationError> {
+    /// Adds an actor whose leaves are first due at `first_due` and number their signals from `seq` on.
+    pub(crate) fn join(
+        &mut self,
+        joining: Joining,
+        first_due: SimTime,
+        seq: u64,
+    ) -> Result<ActorId, RegistrationError> {
         self.check(&joining)?;
         let parent = self.parent_of(&joining.path)?;
         let slot = self.free_actors.pop().unwrap_or_else(|| {
@@ -216,22 +240,23 @@ impl Registry {
             }
             self.path[at] = path;
             self.rows[at] =
-                LeafRow { position: leaf - first_leaf, size: count, next_due: first_due, ..LeafRow::VACANT };
+                LeafRow { position: leaf - first_leaf, size: count, next_due: first_due, seq, ..LeafRow::VACANT };
+            self.first_seq[at] = seq;
             self.actor[at] = slot;
         }
         for group in &joining.groups {
             self.paths.insert(group.clone(), PathEntry::Group(slot));
         }
         self.paths.insert(joining.path.clone(), PathEntry::Actor(slot));
+        let number = self.joined;
+        self.joined += 1;
+        let is_last = parent.is_none_or(|parent| self.ends_its_tree(parent));
         let root = match parent.and_then(|parent| self.actors[parent as usize].as_mut()) {
             Some(parent) => {
-                parent.children.push(slot);
+                parent.children.insert(number, slot);
                 parent.root
             }
-            None => {
-                self.joined += 1;
-                self.joined - 1
-            }
+            None => number,
         };
         self.actors[slot as usize] = Some(ActorEntry {
             path: joining.path,
@@ -239,11 +264,48 @@ impl Registry {
             leaves: count,
             groups: joining.groups,
             parent,
-            children: Vec::new(),
+            children: BTreeMap::new(),
+            number,
             root,
+            next_place: 0,
+            leaving: None,
         });
-        self.unnumbered.insert(self.outermost(slot));
+        let outermost = self.outermost(slot);
+        if !is_last || !self.append(outermost, first_leaf, count) {
+            self.unnumbered.insert(outermost);
+        }
         Ok(ActorId { slot, generation: self.generations[slot as usize] })
+    }
+
+    /// Whether nothing comes after an actor and those under it, among all under its outermost one.
+    fn ends_its_tree(&self, slot: u32) -> bool {
+        let mut at = slot;
+        while let Some(parent) = self.entry(at).and_then(|entry| entry.parent) {
+            let last = self.entry(parent).and_then(|entry| entry.children.last_key_value());
+            if last.is_none_or(|(_, &last)| last != at) {
+                return false;
+            }
+            at = parent;
+        }
+        true
+    }
+
+    /// Gives leaves the next places under an outermost actor; not when it is to be numbered anew or has no more places.
+    fn append(&mut self, outermost: u32, first_leaf: u32, count: u32) -> bool {
+        if self.unnumbered.contains(&outermost) {
+            return false;
+        }
+        let Some(entry) = self.actors[outermost as usize].as_mut() else { return false };
+        let first = entry.next_place;
+        entry.next_place += u64::from(count);
+        if entry.next_place > 1 << UNDER_ONE_BITS {
+            return false;
+        }
+        let order = (entry.root << UNDER_ONE_BITS) + first;
+        for (leaf, order) in (first_leaf..first_leaf + count).zip(order..) {
+            self.rows[leaf as usize].order = order;
+        }
+        true
     }
 
     fn take_leaf_slots(&mut self, count: u32) -> u32 {
@@ -257,6 +319,7 @@ impl Registry {
         self.path.resize(len, vacant);
         self.actor.resize(len, u32::MAX);
         self.rows.resize(len, LeafRow::VACANT);
+        self.first_seq.resize(len, 0);
         start
     }
 
@@ -277,11 +340,14 @@ impl Registry {
             // Depth first, the first child next.
             let mut next = vec![slot];
             while let Some(entry) = next.pop().and_then(|slot| self.actors[slot as usize].as_ref()) {
-                next.extend(entry.children.iter().rev());
+                next.extend(entry.children.values().rev());
                 for leaf in entry.leaf_slots() {
                     self.rows[leaf as usize].order = order;
                     order += 1;
                 }
+            }
+            if let Some(entry) = self.actors[slot as usize].as_mut() {
+                entry.next_place = order - (entry.root << UNDER_ONE_BITS);
             }
         }
         !outermost.is_empty()
@@ -299,17 +365,33 @@ impl Registry {
         }
     }
 
-    /// Removes an actor and all under it; `each` is told every actor, in the world's order, before it is forgotten.
+    /// The actor of an id, if it is still in the world.
+    pub(crate) fn get(&self, id: ActorId) -> Option<&ActorEntry> {
+        (self.generations.get(id.slot as usize) == Some(&id.generation)).then(|| self.entry(id.slot)).flatten()
+    }
+
+    /// The id of the actor in a slot.
+    pub(crate) fn id(&self, slot: u32) -> ActorId {
+        ActorId { slot, generation: self.generations[slot as usize] }
+    }
+
+    /// Notes when an actor is to leave, and returns the entry noted before.
+    pub(crate) fn set_leaving(&mut self, slot: u32, leaving: (SimTime, u64)) -> Option<(SimTime, u64)> {
+        self.actors[slot as usize].as_mut().and_then(|entry| entry.leaving.replace(leaving))
+    }
+
+    /// Removes an actor and all under it; `each` is told every actor, in the world's order, before it is forgotten. Its
+    /// leaf slots stay taken until they are [released](Self::release).
     pub(crate) fn leave(&mut self, slot: u32, each: &mut dyn FnMut(&mut Self, ActorId)) {
         let Some(entry) = self.entry(slot) else { return };
-        let (parent, children) = (entry.parent, entry.children.clone());
+        let (parent, children) = (entry.parent, entry.children.values().copied().collect::<Vec<u32>>());
         each(self, ActorId { slot, generation: self.generations[slot as usize] });
         for child in children {
             self.leave(child, each);
         }
         let Some(entry) = self.actors[slot as usize].take() else { return };
         if let Some(parent) = parent.and_then(|parent| self.actors[parent as usize].as_mut()) {
-            parent.children.retain(|child| *child != slot);
+            parent.children.remove(&entry.number);
         }
         self.paths.remove(&entry.path);
         self.heavy.remove(&slot);
@@ -322,8 +404,14 @@ impl Registry {
         }
         self.live_leaves -= entry.leaves;
         self.generations[slot as usize] += 1;
+        self.unnumbered.remove(&slot);
         self.free_actors.push(slot);
-        self.free_leaves.entry(entry.leaves).or_default().push(entry.first_leaf);
+    }
+
+    /// Gives the leaf slots of an actor that left back, to be used again.
+    pub(crate) fn release(&mut self, first_leaf: u32) {
+        let leaves = self.rows[first_leaf as usize].size;
+        self.free_leaves.entry(leaves).or_default().push(first_leaf);
     }
 }
 
@@ -342,7 +430,7 @@ mod tests {
             leaves.iter().map(|leaf| path(&format!("{at}/{leaf}"))).collect()
         };
         let joining = Joining { path: path(at), groups: Vec::new(), leaves, heavy: false };
-        registry.join(joining, SimTime::ZERO).unwrap()
+        registry.join(joining, SimTime::ZERO, 0).unwrap()
     }
 
     fn in_order(registry: &mut Registry) -> Vec<&str> {
@@ -390,6 +478,9 @@ mod tests {
         assert_eq!(registry.live_leaves(), 1);
         assert!(registry.find(&path("ego/physics")).is_none());
         let slots = registry.leaf_slots();
+        for first_leaf in [0, 2] {
+            registry.release(first_leaf);
+        }
         let again = join(&mut registry, "new", &["a", "b"]);
         join(&mut registry, "ego", &[]);
         assert_eq!(registry.leaf_slots(), slots);
@@ -412,13 +503,13 @@ mod tests {
         join(&mut registry, "ego", &["controller", "camera"]);
         let clash =
             Joining { path: path("ego/camera"), groups: Vec::new(), leaves: vec![path("ego/camera")], heavy: false };
-        let error = registry.join(clash, SimTime::ZERO).unwrap_err().to_string();
+        let error = registry.join(clash, SimTime::ZERO, 0).unwrap_err().to_string();
         assert!(error.contains("`ego/camera`") && error.contains("actor `ego`"), "{error}");
         let twins =
             Joining { path: path("x"), groups: Vec::new(), leaves: vec![path("x/a"), path("x/a")], heavy: false };
-        assert!(matches!(registry.join(twins, SimTime::ZERO), Err(RegistrationError::Duplicate { .. })));
+        assert!(matches!(registry.join(twins, SimTime::ZERO, 0), Err(RegistrationError::Duplicate { .. })));
         let orphan = Joining { path: path("none/a"), groups: Vec::new(), leaves: vec![path("none/a")], heavy: false };
-        assert!(matches!(registry.join(orphan, SimTime::ZERO), Err(RegistrationError::NoParent { .. })));
+        assert!(matches!(registry.join(orphan, SimTime::ZERO, 0), Err(RegistrationError::NoParent { .. })));
         assert_eq!(registry.live_leaves(), 2);
     }
 }

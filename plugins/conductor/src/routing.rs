@@ -79,13 +79,63 @@ impl Routing {
         self.fed_by.resize_with(leaves.max(self.fed_by.len()), SmallVec::new);
     }
 
-    /// Adds a subscription of `leaf`, to be applied to outputs declared from now on.
+    /// Adds a subscription of `leaf`: routes from the outputs that there are, and from those declared from now on.
     pub(crate) fn subscribe(&mut self, leaf: u32, expr: &KeyExpr, delivery: Delivery) {
+        let mut matching: SmallVec<[OutputId; 4]> = SmallVec::new();
+        self.matching(expr, |ids| matching.extend_from_slice(ids));
+        for id in matching {
+            let routes = &mut self.outputs[id.leaf as usize][id.index as usize].routes;
+            // A subscription before this one may have made the route; it is the last one, then.
+            if routes.last().is_none_or(|route| route.leaf != leaf) {
+                routes.push(Route { leaf, reach: Reach::default(), inside: false, waiting: None });
+                self.fed_by[leaf as usize].push(id);
+            }
+            if let Some(route) = routes.last_mut() {
+                route.reach.join(delivery);
+            }
+        }
         match expr.as_key() {
             Some(key) => self.concrete.entry(key).or_default().push(Subscriber { leaf, delivery }),
             None => self.wild.push(WildSubscriber { expr: expr.clone(), leaf, delivery }),
         }
         self.subscriptions[leaf as usize].push(expr.clone());
+    }
+
+    /// Calls `each` with the outputs under every key that an expression matches.
+    fn matching(&self, expr: &KeyExpr, mut each: impl FnMut(&[OutputId])) {
+        if let Some(key) = expr.as_key() {
+            self.by_key.get(&key).into_iter().for_each(|ids| each(ids));
+            return;
+        }
+        // Keys are in order: only those that begin as the expression does, up to its first wild chunk, have to be looked at.
+        let text = expr.as_str();
+        let wild = text.find('*').unwrap_or(text.len());
+        let prefix = text[..wild].rsplit_once('/').map_or("", |(prefix, _)| prefix);
+        let mut look = |(key, ids): (&Key, &SmallVec<[OutputId; 1]>)| {
+            let is_near = key.as_str().starts_with(prefix);
+            if is_near && expr.matches(key) {
+                each(ids);
+            }
+            is_near
+        };
+        match Key::new(prefix) {
+            Ok(from) => {
+                self.by_key.range(from..).all(&mut look);
+            }
+            Err(_) => self.by_key.iter().for_each(|entry| {
+                look(entry);
+            }),
+        }
+    }
+
+    /// What a leaf that joins is to be given of what was published before: the outputs of its `latest` subscriptions that
+    /// have a value.
+    pub(crate) fn held_for(&self, leaf: u32) -> impl Iterator<Item = (OutputId, &Sample)> {
+        self.fed_by[leaf as usize].iter().filter_map(move |&id| {
+            let output = &self.outputs[id.leaf as usize][id.index as usize];
+            let wants = output.routes.iter().any(|route| route.leaf == leaf && route.reach.latest);
+            output.newest.as_ref().filter(|_| wants).map(|sample| (id, sample))
+        })
     }
 
     /// Removes all subscriptions of a leaf that leaves.
@@ -142,21 +192,28 @@ impl Routing {
         id
     }
 
-    /// Forgets the outputs of a leaf that leaves, and returns them.
-    pub(crate) fn withdraw(&mut self, leaf: u32) -> SmallVec<[Output; 1]> {
-        let outputs = std::mem::take(&mut self.outputs[leaf as usize]);
-        for output in &outputs {
-            for route in &output.routes {
-                self.fed_by[route.leaf as usize].retain(|id| id.leaf != leaf);
+    /// Ends the outputs of a leaf that leaves; `each` is told every route of theirs. Their keys stay known by their numbers
+    /// until the slot is [vacated](Self::vacate).
+    pub(crate) fn withdraw(&mut self, leaf: u32, mut each: impl FnMut(OutputId, &Route)) {
+        let Self { outputs, by_key, fed_by, .. } = self;
+        for (output, index) in outputs[leaf as usize].iter_mut().zip(0..) {
+            output.newest = None;
+            for route in std::mem::take(&mut output.routes) {
+                fed_by[route.leaf as usize].retain(|id| id.leaf != leaf);
+                each(OutputId { leaf, index }, &route);
             }
-            if let Some(ids) = self.by_key.get_mut(&output.key) {
+            if let Some(ids) = by_key.get_mut(&output.key) {
                 ids.retain(|id| id.leaf != leaf);
                 if ids.is_empty() {
-                    self.by_key.remove(&output.key);
+                    by_key.remove(&output.key);
                 }
             }
         }
-        outputs
+    }
+
+    /// Forgets the outputs of a leaf that left, before its slot is used again.
+    pub(crate) fn vacate(&mut self, leaf: u32) {
+        self.outputs[leaf as usize].clear();
     }
 
     /// Asks for the memory of the outputs of a slot.
@@ -173,7 +230,12 @@ impl Routing {
         &mut self.outputs[leaf as usize][index as usize]
     }
 
-    /// The outputs of a leaf.
+    /// Whether an output is one of a leaf that is in the world, under this key.
+    pub(crate) fn is_live(&self, id: OutputId, key: &Key) -> bool {
+        self.by_key.get(key).is_some_and(|ids| ids.contains(&id))
+    }
+
+    /// The outputs of a leaf, also after it left, until its slot is used again.
     pub(crate) fn outputs_of(&self, leaf: u32) -> &[Output] {
         self.outputs.get(leaf as usize).map_or(&[], |outputs| outputs)
     }
@@ -187,10 +249,9 @@ impl Routing {
             .filter_map(|&id| Some((id, self.outputs.get(id.leaf as usize)?.get(id.index as usize)?)))
     }
 
-    /// All outputs, by leaf slot and index.
+    /// All outputs of leaves that are in the world, by key.
     pub(crate) fn all(&self) -> impl Iterator<Item = (OutputId, &Output)> {
-        self.outputs.iter().zip(0..).flat_map(|(outputs, leaf)| {
-            outputs.iter().zip(0..).map(move |(output, index)| (OutputId { leaf, index }, output))
-        })
+        let ids = self.by_key.values().flatten();
+        ids.filter_map(|&id| Some((id, self.outputs.get(id.leaf as usize)?.get(id.index as usize)?)))
     }
 }

@@ -28,6 +28,14 @@ pub struct RunReport {
     pub signals: u64,
     /// Number of participants at the end.
     pub participants: usize,
+    /// Number of participants that joined, those of the start included, and that left again.
+    pub joins: u64,
+    /// See [`joins`](Self::joins).
+    pub leaves: u64,
+    /// Requests of participants to join or to leave that were refused, and told to them.
+    pub refusals: u64,
+    /// Joins and leaves that were planned for a time and could not be: what was refused then, and why.
+    pub refused: Vec<String>,
     /// The fingerprint of the run: of every step, signal, join and leave in it.
     pub world_hash: Fingerprint,
     /// What monitors could not bring to its end once the run was over: a log that could not be closed, a verification
@@ -38,10 +46,10 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Whether nothing went wrong: the run has not halted, and every monitor that was told of its end was content.
-    /// Between the pieces of a run that has not ended, monitors may still have something to say.
+    /// Whether nothing went wrong: the run has not halted, whoever was planned to join or leave at a time did, and every
+    /// monitor that was told of its end was content. Between the pieces of a run that has not ended, monitors may still have something to say.
     pub fn is_complete(&self) -> bool {
-        self.halt.is_none() && self.end_failures.is_empty()
+        self.halt.is_none() && self.refused.is_empty() && self.end_failures.is_empty()
     }
 
     /// Simulated seconds per wall second.
@@ -62,6 +70,7 @@ impl fmt::Display for RunReport {
         if let Some(halt) = &self.halt {
             write!(f, "; halted: {halt}")?;
         }
+        self.refused.iter().try_for_each(|refused| write!(f, "; {refused}"))?;
         self.end_failures.iter().try_for_each(|failure| write!(f, "; at its end: {failure}"))
     }
 }

@@ -17,6 +17,7 @@ use crate::context::StepCtx;
 use crate::error::{PublishError, StepError, StepResult};
 use crate::fingerprint::{Fingerprint, Frame, StateWriter};
 use crate::key::{Key, KeyError, KeyExpr};
+use crate::membership::Request;
 use crate::participant::Participant;
 use crate::path::ActorPath;
 use crate::prefetch::prefetch;
@@ -169,6 +170,8 @@ pub struct StepOutput<'a> {
     pub published: &'a mut Vec<Published>,
     /// Scratch for the participant's state; empty.
     pub state: &'a mut StateWriter,
+    /// Requests to join and to leave are appended here.
+    pub requests: &'a mut Vec<Request>,
 }
 
 /// What one step yielded.
@@ -226,12 +229,12 @@ impl Hosted {
         let Self { port, participant } = self;
         port.receive(input.inbox, input.names);
         port.steps += 1;
-        let StepOutput { frame, published, state } = output;
+        let StepOutput { frame, published, state, requests } = output;
         let start = frame.len();
         frame.bytes(&port.path);
         let (due_at, count_at) = (frame.reserve_u64(), frame.reserve_u64());
         let before = published.len();
-        let mut ctx = StepCtx::new(port, &input, frame, published);
+        let mut ctx = StepCtx::new(port, &input, frame, published, requests);
         let returned = participant.step(&mut ctx);
         if let Some(failure) = ctx.take_failure() {
             return Err(failure.into());

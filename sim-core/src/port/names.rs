@@ -15,6 +15,11 @@ pub struct OutputId {
     pub index: u32,
 }
 
+impl OutputId {
+    /// What the conductor says to those whose requests it refused.
+    pub const REFUSED: Self = Self { leaf: u32::MAX, index: 0 };
+}
+
 /// What an [`OutputId`] stands for.
 #[derive(Clone, Debug)]
 pub struct OutputInfo {
@@ -25,25 +30,42 @@ pub struct OutputInfo {
 }
 
 /// All outputs of a world that a host has been told of, by leaf.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct OutputTable {
     leaves: Vec<SmallVec<[OutputInfo; 1]>>,
+    conductor: OutputInfo,
 }
 
 impl OutputTable {
-    /// Adds the next output of `leaf` and returns its id.
-    pub fn declare(&mut self, leaf: u32, info: OutputInfo) -> OutputId {
-        let slot = leaf as usize;
+    /// The table of a world, in which nobody has published yet.
+    ///
+    /// # Panics
+    /// When the world's name is not a segment.
+    pub fn new(world: &str) -> Self {
+        let key = Key::new(&format!("chaconne/{world}/conductor/refused")).expect("a world's name is a segment");
+        let publisher = ActorPath::new("conductor").expect("a single segment of letters is a path");
+        Self { leaves: Vec::new(), conductor: OutputInfo { key, publisher } }
+    }
+
+    /// Takes note of an output. The first of a leaf ends those of whoever had its slot before: by then nothing of them is
+    /// on its way any more.
+    pub fn declare(&mut self, id: OutputId, info: OutputInfo) {
+        let slot = id.leaf as usize;
         if self.leaves.len() <= slot {
             self.leaves.resize_with(slot + 1, SmallVec::new);
         }
-        self.leaves[slot].push(info);
-        OutputId { leaf, index: self.leaves[slot].len() as u32 - 1 }
+        let outputs = &mut self.leaves[slot];
+        outputs.truncate(id.index as usize);
+        outputs.push(info);
     }
 
     /// Looks one up.
+    #[inline]
     pub fn get(&self, id: OutputId) -> Option<&OutputInfo> {
-        self.leaves.get(id.leaf as usize)?.get(id.index as usize)
+        match self.leaves.get(id.leaf as usize) {
+            Some(outputs) => outputs.get(id.index as usize),
+            None => (id == OutputId::REFUSED).then_some(&self.conductor),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chaconne_sim_core::fingerprint::StateWriter;
+use chaconne_sim_core::membership::Request;
 use chaconne_sim_core::port::{
     Content, Hosted, Inbound, Names, OutputId, OutputTable, Port, Published, StepInput, StepOutput,
 };
@@ -18,6 +19,7 @@ pub(crate) struct Scratch {
     /// Items for later leaves of the actor being stepped, by position.
     inside: BTreeMap<u32, Vec<Inbound>>,
     inbox: Vec<Inbound>,
+    requests: Vec<Request>,
     /// The leaf being stepped, as an index among the request's leaves: who panicked, when somebody did.
     current: u32,
 }
@@ -46,6 +48,7 @@ pub(crate) fn step_actor(actor: &mut [Hosted], due: &ActorLeaves<'_>, part: &mut
         scratch.current = index;
         if let Err(cause) = step_leaf(actor, due, leaf, index, inbox, part, scratch) {
             part.failures.push(StepFailure { index, cause });
+            scratch.requests.clear();
             break;
         }
     }
@@ -85,7 +88,12 @@ fn step_leaf(
         inbox,
         names: &names,
     };
-    let output = StepOutput { frame: &mut part.frame, published: &mut part.published, state: &mut scratch.state };
+    let output = StepOutput {
+        frame: &mut part.frame,
+        published: &mut part.published,
+        state: &mut scratch.state,
+        requests: &mut scratch.requests,
+    };
     let stepped = hosted.step(input, output).map_err(cause_of)?;
     if stepped.next_due <= due.now {
         return Err(HaltCause::NotAdvancing { next_due: stepped.next_due });
@@ -94,6 +102,9 @@ fn step_leaf(
     if port.has_undeclared() {
         port.link(leaf.position + 1, later);
         part.declared.extend(port.take_declared().map(|key| (index, key.clone())));
+    }
+    if !scratch.requests.is_empty() {
+        part.requests.extend(scratch.requests.drain(..).map(|request| (index, request)));
     }
     let published = &part.published[before..];
     part.leaves.push(LeafReply {
@@ -145,6 +156,7 @@ pub(crate) fn for_each_caught(
         part.failures.push(StepFailure { index: scratch.current, cause });
         scratch.inside.clear();
         scratch.state.clear();
+        scratch.requests.clear();
     }
 }
 

@@ -12,10 +12,12 @@ pub(super) fn gather(request: &StepRequest, order: &[u32], parts: &mut [ReplyPar
     for part in parts.iter_mut() {
         whole.failures.append(&mut part.failures);
         whole.declared.append(&mut part.declared);
+        whole.requests.append(&mut part.requests);
     }
     whole.failures.sort_by_key(|failure| failure.index);
-    // Stable: the keys of one leaf stay in the order of their use.
+    // Stable: the keys of one leaf stay in the order of their use, its requests in the order of asking.
     whole.declared.sort_by_key(|(index, _)| *index);
+    whole.requests.sort_by_key(|(index, _)| *index);
     if !whole.failures.is_empty() {
         return whole;
     }

@@ -43,9 +43,9 @@ impl LocalHost {
             pool.thread_name("conductor".to_string()).build()
         });
         Self {
+            outputs: OutputTable::new(&run.world),
             run,
             leaves: Vec::new(),
-            outputs: OutputTable::default(),
             workers,
             request: None,
             scratch: vec![Scratch::default()],
@@ -238,8 +238,8 @@ impl Host for LocalHost {
 
     fn finish(&mut self) -> StepReply {
         let Some(mut request) = self.request.take() else { return StepReply::default() };
-        for (leaf, info) in request.outputs.drain(..) {
-            self.outputs.declare(leaf, info);
+        for (id, info) in request.outputs.drain(..) {
+            self.outputs.declare(id, info);
         }
         let mut parts = std::mem::take(&mut request.spare);
         parts.resize_with(parts.len().max(1), ReplyPart::default);

@@ -16,7 +16,8 @@ use std::ops::Range;
 use chaconne_sim_core::error::StepError;
 use chaconne_sim_core::fingerprint::{Fingerprint, Frame};
 use chaconne_sim_core::key::Key;
-use chaconne_sim_core::port::{Hosted, Inbound, OutputInfo, Published};
+use chaconne_sim_core::membership::Request;
+use chaconne_sim_core::port::{Hosted, Inbound, OutputId, OutputInfo, Published};
 use chaconne_sim_core::time::SimTime;
 
 pub(crate) use local::LocalHost;
@@ -83,8 +84,8 @@ pub struct StepRequest {
     pub leaves: Vec<LeafStep>,
     /// The leaves' inboxes, one after another.
     pub inbox: Vec<Inbound>,
-    /// Outputs declared since the last request, with the slot of their publisher, in the order of their declaration.
-    pub outputs: Vec<(u32, OutputInfo)>,
+    /// Outputs declared since the last request, in the order of their declaration.
+    pub outputs: Vec<(OutputId, OutputInfo)>,
     /// Parts of an earlier reply, to be written again.
     pub spare: Vec<ReplyPart>,
 }
@@ -130,6 +131,8 @@ pub struct ReplyPart {
     pub published: Vec<Published>,
     /// Keys used for the first time: index among the request's leaves, and the key, in the order of use.
     pub declared: Vec<(u32, Key)>,
+    /// What they ask for, to join or to leave: index among the request's leaves, and the request, in order.
+    pub requests: Vec<(u32, Request)>,
     /// Leaves that failed, in order.
     pub failures: Vec<StepFailure>,
     /// The bytes of the contributions; the signals' texts lie in them when the request asked for texts.
@@ -141,6 +144,7 @@ impl ReplyPart {
         self.leaves.clear();
         self.published.clear();
         self.declared.clear();
+        self.requests.clear();
         self.failures.clear();
         self.frame.clear();
     }

@@ -1,0 +1,461 @@
+//! Who joins and leaves while the run goes on.
+//!
+//! Three may ask. A *driver*, the code around the conductor, adds and removes between two instants: what it does is in
+//! the hash of the next one. A *participant* asks in its step: what it asks for is granted at the barrier of that instant,
+//! in the order of (place in the world, order of asking), and is in the hash of that instant. A *plan* names a time: it
+//! comes true before the first instant that is not before that time. Whoever asks, an actor joins as a whole and leaves as a
+//! whole, with all under its path, and a request that is refused changes nothing.
+//!
+//! Leaf slots of an actor that left are used again once nothing of it is on its way any more: each receiver of its signals
+//! is told that it left, behind the last of them, and when all have taken note the slots are free.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use chaconne_sim_core::canon;
+use chaconne_sim_core::fingerprint::MembershipKind;
+use chaconne_sim_core::membership::{JoinRequest, LeaveRequest, Refusal, RefusedKind, Request};
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::port::{Content, Hosted, Inbound, OutputId, Port, Reach};
+use chaconne_sim_core::signal::Payload;
+use chaconne_sim_core::time::{SimDuration, SimTime};
+
+use crate::composite::Actor;
+use crate::conductor::Conductor;
+use crate::error::{LeaveError, RegistrationError};
+use crate::host::panic_text;
+use crate::monitor::Membership;
+use crate::registry::{ActorId, Joining};
+
+/// Makes actors from names and parameters, for requests to join.
+pub trait ActorMaker: Send {
+    /// Makes the actor that is asked for; `path` is where it will stand. Its times are set by the conductor. What it makes may
+    /// depend on nothing but the request and what the maker was made with.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the request and what to do.
+    fn make(&mut self, request: &JoinRequest, path: &ActorPath) -> Result<Actor, String>;
+}
+
+/// What is to happen at a time.
+#[derive(Default)]
+pub(crate) struct Plans {
+    /// By time, then in the order of planning.
+    leaves: BTreeMap<(SimTime, u64), PlannedLeave>,
+    joins: BTreeMap<(SimTime, u64), Actor>,
+    count: u64,
+}
+
+enum PlannedLeave {
+    /// Of this actor: whoever has its path later is somebody else.
+    Of(ActorId),
+    /// Of whoever has the path then.
+    Path(ActorPath),
+}
+
+impl Plans {
+    fn key(&mut self, time: SimTime) -> (SimTime, u64) {
+        self.count += 1;
+        (time, self.count)
+    }
+
+    /// The earliest time at which somebody is to join.
+    #[inline]
+    pub(crate) fn next_join(&self) -> Option<SimTime> {
+        self.joins.first_key_value().map(|((time, _), _)| *time)
+    }
+}
+
+/// Changes of who is in the world.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// Joins and leaves since the last instant's hash. A leave without a time yet has [`SimTime::MAX`].
+    pub(crate) log: Vec<Membership>,
+    /// First leaf slot and number of leaves of the actors that joined among them, and when they are first due.
+    newcomers: Vec<(u32, u32, SimTime)>,
+    /// The earliest time at which one who left between two instants would have been due: an instant of the leave alone, if
+    /// nobody else is due.
+    pub(crate) closing: Option<SimTime>,
+    /// Actors that left, by first leaf slot: how many receivers have to take note.
+    departing: BTreeMap<u32, usize>,
+    /// Those of whom nothing is on its way.
+    departed: Vec<u32>,
+    pub(crate) joins: u64,
+    pub(crate) leaves: u64,
+    pub(crate) refusals: u64,
+    /// Plans that did not come true.
+    pub(crate) refused: Vec<String>,
+    /// Whether somebody follows: then the paths of actors that joined or left since it looked are kept.
+    pub(crate) is_followed: bool,
+    pub(crate) moved: Vec<ActorPath>,
+}
+
+/// The first time after an instant.
+fn just_after(now: SimTime) -> SimTime {
+    now.checked_add(SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX)
+}
+
+impl Conductor {
+    /// Adds an actor. The order of adding is the world's order; one that [joins when it is due](Actor::joins_when_due) is
+    /// last in order then.
+    ///
+    /// # Errors
+    /// A malformed or taken path, a path under one that is not there, an actor without participants, a subscription that is
+    /// not a key expression, a first due time at or before the last instant, a run that has ended; nothing of the actor is
+    /// then in the world. Whether the path of one that joins when it is due is free shows then.
+    pub fn add(&mut self, actor: Actor) -> Result<(), RegistrationError> {
+        if self.has_ended() {
+            return Err(RegistrationError::Ended { path: actor.path().to_string() });
+        }
+        let Some(time) = actor.joins_at() else { return self.join(actor) };
+        if let Ok(path) = ActorPath::new(actor.path()) {
+            self.check_first_due(&path, time)?;
+        }
+        let key = self.plans.key(time);
+        self.plans.joins.insert(key, actor);
+        Ok(())
+    }
+
+    /// Adds the actor that a request names, made by the [`ActorMaker`].
+    ///
+    /// # Errors
+    /// As [`add`](Self::add), and when the maker makes nothing of the request.
+    pub fn add_made(&mut self, request: &JoinRequest) -> Result<(), RegistrationError> {
+        if self.has_ended() {
+            return Err(RegistrationError::Ended { path: request.path.clone() });
+        }
+        let actor = self.made(request)?;
+        self.join(actor)
+    }
+
+    /// Sets who makes actors for requests to join.
+    pub fn set_maker(&mut self, maker: impl ActorMaker + 'static) {
+        self.maker = Some(Box::new(maker));
+    }
+
+    /// Removes an actor and all under its path: the next instant is the first that is not stepped, and names it. When nobody
+    /// else is due then, it is an instant of the leave alone.
+    ///
+    /// # Errors
+    /// When no actor has this path, or it is a part of one, or the run has ended. Nothing is changed then.
+    pub fn leave(&mut self, path: &ActorPath) -> Result<(), LeaveError> {
+        if self.has_ended() {
+            return Err(LeaveError::Ended { path: path.clone() });
+        }
+        let slot = self.registry.leaving(path)?;
+        self.changes.closing = self.changes.closing.into_iter().chain(self.agenda.next()).min();
+        self.remove(slot, SimTime::MAX);
+        self.settle();
+        Ok(())
+    }
+
+    /// Plans that whoever has a path at a time leaves then: that is the first time at which it is not stepped. At one time
+    /// leaves come before joins. Should nobody have the path then, [`RunReport::refused`](crate::RunReport::refused) says so.
+    ///
+    /// # Errors
+    /// When the time lies at the last instant or before, or the run has ended.
+    pub fn leave_at(&mut self, path: &ActorPath, time: SimTime) -> Result<(), LeaveError> {
+        if self.has_ended() {
+            return Err(LeaveError::Ended { path: path.clone() });
+        }
+        if let Some(now) = self.now.filter(|now| time <= *now) {
+            return Err(LeaveError::AlreadyStepped { path: path.clone(), time, now });
+        }
+        let key = self.plans.key(time);
+        self.plans.leaves.insert(key, PlannedLeave::Path(path.clone()));
+        Ok(())
+    }
+
+    fn check_first_due(&self, path: &ActorPath, time: SimTime) -> Result<(), RegistrationError> {
+        if [SimTime::MIN, SimTime::MAX].contains(&time) {
+            return Err(RegistrationError::FirstDue { path: path.clone() });
+        }
+        self.check_time(path, "first due time", time)
+    }
+
+    fn check_time(&self, path: &ActorPath, what: &'static str, time: SimTime) -> Result<(), RegistrationError> {
+        match self.barrier.or(self.now).filter(|now| time <= *now) {
+            Some(now) => Err(RegistrationError::AlreadyStepped { path: path.clone(), what, time, now }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the actor of a request, whose path and time can be granted.
+    fn made(&mut self, request: &JoinRequest) -> Result<Actor, RegistrationError> {
+        let path = ActorPath::new(&request.path)
+            .map_err(|source| RegistrationError::Path { path: request.path.clone(), source })?;
+        let first_due = request.first_due.unwrap_or_else(|| self.default_due());
+        self.check_first_due(&path, first_due)?;
+        // What can be refused without making anything is refused first.
+        self.registry.check_path(&path)?;
+        let Some(maker) = &mut self.maker else { return Err(RegistrationError::NoFactories { path }) };
+        let made = catch_unwind(AssertUnwindSafe(|| maker.make(request, &path)));
+        let made = made.unwrap_or_else(|panic| Err(format!("its factory panicked: {}", panic_text(&*panic))));
+        let actor = made.map_err(|text| RegistrationError::NotMade { path, text })?;
+        Ok(actor.with_life(first_due, request.leaves_at))
+    }
+
+    /// When one is first due who does not say.
+    fn default_due(&self) -> SimTime {
+        self.barrier.or(self.now).map_or(SimTime::ZERO, just_after)
+    }
+
+    /// Takes an actor into the world.
+    fn join(&mut self, actor: Actor) -> Result<(), RegistrationError> {
+        let flat = actor.flatten()?;
+        let first_due = flat.first_due.unwrap_or_else(|| self.default_due());
+        self.check_first_due(&flat.path, first_due)?;
+        if let Some(time) = flat.leaves_at {
+            self.check_time(&flat.path, "time of leaving", time)?;
+        }
+        let (paths, participants): (Vec<ActorPath>, Vec<_>) = flat.leaves.into_iter().unzip();
+        let mut subscriptions = Vec::with_capacity(paths.len());
+        for (path, participant) in paths.iter().zip(&participants) {
+            let asked = catch_unwind(AssertUnwindSafe(|| participant.subscriptions()));
+            subscriptions.push(
+                asked.map_err(|panic| RegistrationError::Panicked { path: path.clone(), text: panic_text(&*panic) })?,
+            );
+        }
+        let joining =
+            Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
+        // Everything that can be refused is refused before anything changes.
+        self.registry.check(&joining)?;
+        let mut ports = Vec::with_capacity(paths.len());
+        for (path, subscriptions) in paths.iter().zip(&subscriptions) {
+            // The slot is not known yet; a port is told it below.
+            let port = Port::new(self.run.clone(), path.clone(), flat.path.clone(), subscriptions)
+                .map_err(|source| RegistrationError::Subscription { path: path.clone(), source })?;
+            ports.push(port);
+        }
+        // Numbers of signals never restart for a path: who joins later begins at the number of all signals before.
+        let seq = if self.ticks > 0 { self.signals } else { 0 };
+        let id = self.registry.join(joining, first_due, seq)?;
+        let count = paths.len() as u32;
+        let first_leaf = self.registry.entry(id.slot).map_or(0, |entry| entry.first_leaf);
+        self.changes.newcomers.push((first_leaf, count, first_due));
+        self.routing.resize(self.registry.leaf_slots());
+        for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
+            port.set_leaf(leaf);
+            for (expr, delivery) in port.inputs() {
+                self.routing.subscribe(leaf, expr, delivery);
+            }
+            let row = &mut self.registry.rows[leaf as usize];
+            for (output, sample) in self.routing.held_for(leaf) {
+                let reach = Reach { every: false, latest: true };
+                let content = Content::Signal(sample.payload.clone());
+                let item = Inbound { output, reach, time: sample.time, seq: sample.seq, content };
+                self.inboxes.push(&mut row.inbox, item);
+            }
+            self.agenda.push(first_due, leaf, row.order);
+            self.changes.log.push(Membership { kind: MembershipKind::Join, path, time: first_due });
+        }
+        let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
+        self.host.add(hosted.collect());
+        self.changes.joins += u64::from(count);
+        if let Some(time) = flat.leaves_at {
+            self.plan_leave(id, time);
+        }
+        self.note(flat.path);
+        Ok(())
+    }
+
+    /// Plans that an actor leaves at a time, instead of what was planned before.
+    fn plan_leave(&mut self, id: ActorId, time: SimTime) {
+        let key = self.plans.key(time);
+        self.plans.leaves.insert(key, PlannedLeave::Of(id));
+        if let Some(before) = self.registry.set_leaving(id.slot, key) {
+            self.plans.leaves.remove(&before);
+        }
+    }
+
+    fn note(&mut self, path: ActorPath) {
+        if self.changes.is_followed {
+            self.changes.moved.push(path);
+        }
+    }
+
+    /// Takes an actor and all under it out of the world; `time` is the first that is not stepped, [`SimTime::MAX`] when that
+    /// is the next instant.
+    fn remove(&mut self, slot: u32, time: SimTime) {
+        let Self { registry, agenda, routing, inboxes, host, changes, plans, .. } = self;
+        registry.leave(slot, &mut |registry, id| {
+            let Some(entry) = registry.entry(id.slot) else { return };
+            let (path, first_leaf, leaves, plan) =
+                (entry.path.clone(), entry.first_leaf, entry.leaf_slots(), entry.leaving);
+            if let Some(plan) = plan {
+                plans.leaves.remove(&plan);
+            }
+            for leaf in leaves.clone() {
+                let row = &mut registry.rows[leaf as usize];
+                let due = std::mem::replace(&mut row.next_due, SimTime::MAX);
+                inboxes.clear(&mut row.inbox);
+                let rows = &registry.rows;
+                agenda.leave(due, |leaf| rows[leaf as usize].next_due == due);
+                routing.unsubscribe(leaf);
+                let path = registry.path[leaf as usize].clone();
+                changes.log.push(Membership { kind: MembershipKind::Leave, path, time });
+                changes.leaves += 1;
+            }
+            let mut told = 0;
+            for leaf in leaves.clone() {
+                routing.withdraw(leaf, |output, route| {
+                    let receiver = &mut registry.rows[route.leaf as usize];
+                    // One that is done never looks, and where nothing waits there is nothing to end but a held value.
+                    if receiver.next_due == SimTime::MAX || (!route.reach.latest && receiver.inbox.is_empty()) {
+                        return;
+                    }
+                    let reach = Reach { every: false, latest: route.reach.latest };
+                    let item = Inbound { output, reach, time, seq: u64::MAX, content: Content::Withdrawn };
+                    inboxes.push(&mut receiver.inbox, item);
+                    told += 1;
+                });
+            }
+            if told == 0 {
+                changes.departed.push(first_leaf);
+            } else {
+                changes.departing.insert(first_leaf, told);
+            }
+            host.remove(leaves);
+            if changes.is_followed {
+                changes.moved.push(path);
+            }
+        });
+    }
+
+    /// Frees the slots of actors of whom nothing is on its way any more. Not while an instant is being stepped.
+    pub(crate) fn settle(&mut self) {
+        let Self { registry, routing, inboxes, changes, .. } = self;
+        for leaf in inboxes.forgotten.drain(..) {
+            let first_leaf = leaf - registry.rows[leaf as usize].position;
+            if let Some(told) = changes.departing.get_mut(&first_leaf) {
+                *told -= 1;
+                if *told == 0 {
+                    changes.departing.remove(&first_leaf);
+                    changes.departed.push(first_leaf);
+                }
+            }
+        }
+        for first_leaf in changes.departed.drain(..) {
+            for leaf in first_leaf..first_leaf + registry.rows[first_leaf as usize].size {
+                routing.vacate(leaf);
+            }
+            registry.release(first_leaf);
+        }
+    }
+
+    /// Lets what is planned until `now` come true, before that instant is stepped. Says whether anybody joined or left.
+    pub(crate) fn carry_out_plans(&mut self, now: SimTime) -> bool {
+        let (joins, leaves) = (self.changes.joins, self.changes.leaves);
+        self.carry_out_leaves(now, SimTime::MAX);
+        while let Some(entry) = self.plans.joins.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((time, _), actor) = entry.remove_entry();
+            if let Err(error) = self.join(actor) {
+                self.changes.refused.push(format!("at {time} s: {error}"));
+            }
+        }
+        self.settle();
+        (joins, leaves) != (self.changes.joins, self.changes.leaves)
+    }
+
+    /// Says to those who left since the last instant which is the first that they do not step.
+    pub(crate) fn date_leaves(&mut self, now: SimTime) {
+        for change in &mut self.changes.log {
+            if change.time == SimTime::MAX {
+                change.time = now;
+            }
+        }
+    }
+
+    /// Removes whom plans remove at `until` or before; `time` is the first instant not stepped.
+    fn carry_out_leaves(&mut self, until: SimTime, time: SimTime) {
+        while let Some(entry) = self.plans.leaves.first_entry().filter(|entry| entry.key().0 <= until) {
+            let ((planned, _), leave) = entry.remove_entry();
+            let slot = match leave {
+                PlannedLeave::Of(id) => Ok(id.slot),
+                PlannedLeave::Path(path) => self.registry.leaving(&path),
+            };
+            match slot {
+                Ok(slot) => self.remove(slot, time),
+                Err(error) => self.changes.refused.push(format!("at {planned} s: {error}")),
+            }
+        }
+    }
+
+    /// The barrier of an instant: who is planned to leave right behind it leaves, and requests of its steps are granted or
+    /// refused.
+    pub(crate) fn grant_requests(&mut self, now: SimTime) {
+        let after = just_after(now);
+        self.barrier = Some(now);
+        self.carry_out_leaves(after, after);
+        let mut requests = std::mem::take(&mut self.requests);
+        for ((leaf, request), seq) in requests.drain(..).zip(0..) {
+            let (kind, path, outcome) = match request {
+                Request::Join(request) => {
+                    let outcome = self.made(&request).and_then(|actor| self.join(actor));
+                    (RefusedKind::Join, request.path, outcome.map_err(|error| error.to_string()))
+                }
+                Request::Leave(request) => {
+                    let outcome = self.grant_leave(now, &request);
+                    (RefusedKind::Leave, request.path, outcome.map_err(|error| error.to_string()))
+                }
+            };
+            if let Err(reason) = outcome {
+                self.changes.refusals += 1;
+                self.refuse(now, leaf, seq, &Refusal { request: kind, path, reason });
+            }
+        }
+        self.requests = requests;
+        self.barrier = None;
+        self.number_newcomers(now);
+    }
+
+    fn grant_leave(&mut self, now: SimTime, request: &LeaveRequest) -> Result<(), LeaveError> {
+        let path =
+            ActorPath::new(&request.path).map_err(|source| LeaveError::Path { path: request.path.clone(), source })?;
+        let (after, time) = (just_after(now), request.time.unwrap_or(just_after(now)));
+        if time <= now {
+            return Err(LeaveError::AlreadyStepped { path, time, now });
+        }
+        let slot = self.registry.leaving(&path)?;
+        if time <= after {
+            self.remove(slot, time);
+        } else {
+            self.plan_leave(self.registry.id(slot), time);
+        }
+        Ok(())
+    }
+
+    /// Puts a refusal into the inbox of whoever asked, if it will look.
+    fn refuse(&mut self, now: SimTime, leaf: u32, seq: u64, refusal: &Refusal) {
+        let row = &mut self.registry.rows[leaf as usize];
+        if row.next_due == SimTime::MAX {
+            return;
+        }
+        // A refusal is made of texts, and those have a canonical form.
+        let text = canon::to_vec(refusal).unwrap_or_default();
+        let content = Content::Signal(Payload::from_text(&text).unwrap_or_default());
+        let reach = Reach { every: true, latest: false };
+        let item = Inbound { output: OutputId::REFUSED, reach, time: now, seq, content };
+        self.inboxes.push(&mut row.inbox, item);
+    }
+
+    /// Sets from which number on those who joined with this instant, and were not stepped at it, count their signals: the
+    /// number of all signals up to and with it. In the first instant that is zero, but for a path that left in it before.
+    fn number_newcomers(&mut self, now: SimTime) {
+        let left: BTreeSet<&ActorPath> = match self.ticks {
+            0 => {
+                self.changes.log.iter().filter(|change| change.kind == MembershipKind::Leave).map(|c| &c.path).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        for (first_leaf, count, first_due) in self.changes.newcomers.drain(..) {
+            for leaf in (first_leaf..first_leaf + count).map(|leaf| leaf as usize) {
+                let path = &self.registry.path[leaf];
+                if first_due > now && (self.ticks > 0 || left.contains(path)) {
+                    self.registry.rows[leaf].seq = self.signals;
+                    self.registry.first_seq[leaf] = self.signals;
+                }
+            }
+        }
+    }
+}
