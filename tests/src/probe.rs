@@ -1,6 +1,7 @@
 //! Participants for tests.
 
 use chaconne_sim_core::key::Key;
+use chaconne_sim_core::membership::{JoinRequest, LeaveRequest, Refusal, Request};
 use chaconne_sim_core::{Delivery, Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription};
 
 use crate::trace::{Trace, short};
@@ -15,6 +16,7 @@ pub struct Probe {
     due: Due,
     subscriptions: Vec<Subscription>,
     sayings: Vec<Saying>,
+    asks: Vec<(SimTime, Request)>,
     trace: Option<Trace>,
     steps: u64,
 }
@@ -76,6 +78,26 @@ impl Probe {
         self
     }
 
+    /// Asks for an actor to join, in its step at a time.
+    pub fn asks_in(mut self, secs: i32, request: JoinRequest) -> Self {
+        self.asks.push((SimTime::from_secs(secs), Request::Join(request)));
+        self
+    }
+
+    /// Asks for an actor to leave, in its step at a time.
+    pub fn asks_out(mut self, secs: i32, path: &str) -> Self {
+        let request = LeaveRequest { path: path.to_string(), time: None };
+        self.asks.push((SimTime::from_secs(secs), Request::Leave(request)));
+        self
+    }
+
+    /// As [`asks_out`](Self::asks_out), with the first time that is not stepped.
+    pub fn asks_out_at(mut self, secs: i32, path: &str, time: SimTime) -> Self {
+        let request = LeaveRequest { path: path.to_string(), time: Some(time) };
+        self.asks.push((SimTime::from_secs(secs), Request::Leave(request)));
+        self
+    }
+
     /// Writes a line per step to a trace.
     pub fn traced(mut self, trace: &Trace) -> Self {
         self.trace = Some(trace.clone());
@@ -85,6 +107,11 @@ impl Probe {
     fn write(&self, ctx: &StepCtx<'_>, trace: &Trace) -> Result<(), chaconne_sim_core::StepError> {
         let mut arrivals = Vec::new();
         for received in ctx.inbox() {
+            if received.key().actor().is_none() {
+                let refusal: Refusal = received.decode()?;
+                arrivals.push(format!("refused #{}@{}: {refusal}", received.seq(), short(received.time())));
+                continue;
+            }
             let mut text = format!(
                 "{}#{}@{}={:?}",
                 name(received.key()),
@@ -134,6 +161,13 @@ impl Participant for Probe {
         for saying in &self.sayings {
             if saying.times.is_empty() || saying.times.contains(&now) {
                 ctx.publish(&saying.signal, &self.steps)?;
+            }
+        }
+        for (_, request) in self.asks.iter().filter(|(time, _)| *time == now) {
+            match request.clone() {
+                Request::Join(request) => ctx.join(request),
+                Request::Leave(LeaveRequest { path, time: None }) => ctx.leave(path),
+                Request::Leave(LeaveRequest { path, time: Some(time) }) => ctx.leave_at(path, time),
             }
         }
         self.steps += 1;

@@ -37,6 +37,12 @@ pub trait ActorMaker: Send {
     fn make(&mut self, request: &JoinRequest, path: &ActorPath) -> Result<Actor, String>;
 }
 
+impl<F: FnMut(&JoinRequest, &ActorPath) -> Result<Actor, String> + Send> ActorMaker for F {
+    fn make(&mut self, request: &JoinRequest, path: &ActorPath) -> Result<Actor, String> {
+        self(request, path)
+    }
+}
+
 /// What is to happen at a time.
 #[derive(Default)]
 pub(crate) struct Plans {

@@ -59,6 +59,14 @@ impl OutputTable {
         outputs.push(info);
     }
 
+    /// Forgets the outputs of whoever had a slot before: for the host of who has it now, which finds what that one publishes
+    /// in the instant of its first publication at its port.
+    pub fn forget(&mut self, leaf: u32) {
+        if let Some(outputs) = self.leaves.get_mut(leaf as usize) {
+            outputs.clear();
+        }
+    }
+
     /// Looks one up.
     #[inline]
     pub fn get(&self, id: OutputId) -> Option<&OutputInfo> {

@@ -3,7 +3,7 @@
 use chaconne_sim_core::rng::{Domain, StreamKey};
 use chaconne_sim_core::{DetRng, SimDuration, SimTime, Subscription};
 
-use super::world::{ActorPlan, Blueprint, NodePlan, Wanderer};
+use super::world::{ActorPlan, Ask, Blueprint, NodePlan, Wanderer};
 
 /// Names whose order as bytes is not that of their adding, and where `-` and digits sort around `/`.
 const NAMES: [&str; 10] = ["b", "a", "B", "a-b", "ab", "a0", "_", "z9", "a_b", "Z"];
@@ -31,7 +31,7 @@ pub fn world(number: u64) -> Blueprint {
         }
         let first_due = time(rng.range(-3_i64..6), scale);
         let node = node(&path, 0, scale, fragile, &mut taken, &mut rng);
-        actors.push(ActorPlan { path, first_due, heavy: rng.coin(), node });
+        actors.push(ActorPlan { path, first_due, leaves_at: None, heavy: rng.coin(), node });
     }
     let listen_to = taken.clone();
     for actor in &mut actors {
@@ -45,7 +45,7 @@ pub fn world(number: u64) -> Blueprint {
         }
     }
     leaves.sort();
-    Blueprint { name: "w-1".to_string(), seed: number, actors, leaves, until: time(40, scale) }
+    still(number, actors, leaves, time(40, scale))
 }
 
 /// The `number`-th large world: about five thousand leaves, some of them in trees or under others' paths, nearly all due at
@@ -82,10 +82,107 @@ pub fn large_world(number: u64) -> Blueprint {
             0 => NodePlan::Group(["b", "a", "c"].map(|child| (child.to_string(), leaf(&path, &mut rng))).into()),
             _ => leaf(&path, &mut rng),
         };
-        actors.push(ActorPlan { path, first_due: SimTime::ZERO, heavy: rng.below(100) == 0, node });
+        actors.push(ActorPlan { path, first_due: SimTime::ZERO, leaves_at: None, heavy: rng.below(100) == 0, node });
     }
     let leaves = vec![(time(2, 1), name(10)), (time(2, 1), name(3_000))];
-    Blueprint { name: "w-1".to_string(), seed: number, actors, leaves, until: time(5, 1) }
+    still(number, actors, leaves, time(5, 1))
+}
+
+/// A world whose participants do not ask for anything.
+fn still(seed: u64, actors: Vec<ActorPlan>, leaves: Vec<(SimTime, String)>, until: SimTime) -> Blueprint {
+    let (joins, planned_joins, planned_leaves, pool) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    Blueprint { name: "w-1".to_string(), seed, actors, leaves, joins, planned_joins, planned_leaves, pool, until }
+}
+
+/// The `number`-th living world: that of the same number, in which participants ask for others to join and to leave, a
+/// driver adds and removes, and plans come true or not. Few paths are asked for by many, so that they are often taken.
+///
+/// # Panics
+/// Never: every list that is drawn from has members.
+pub fn living_world(number: u64) -> Blueprint {
+    let mut blueprint = world(number);
+    let mut rng = StreamKey::new(number, Domain::SetUp, "living world", "random", 0).stream(0);
+    let scale = blueprint.until.as_nanos() / 40;
+    let mut paths: Vec<String> = blueprint.actors.iter().map(|actor| actor.path.clone()).collect();
+    paths.extend(["new", "new/b", "b", "a/only", "Z/z9"].map(str::to_string));
+    // Without subscriptions of its own, a node of the pool can stand anywhere.
+    for _ in 0..6 {
+        let mut taken = Vec::new();
+        let mut node = node("new", 2, scale, false, &mut taken, &mut rng);
+        subscribe("new", &mut node, &paths, &mut rng);
+        blueprint.pool.push(relative(node));
+    }
+    let mut asks = Vec::new();
+    for _ in 0..12 {
+        let path = rng.choose(&paths).unwrap().clone();
+        let span = |rng: &mut DetRng| SimDuration::from_nanos(rng.range(-1_i64..8) * scale);
+        asks.push(match rng.below(5) {
+            0 => Ask::Leave { path, after: rng.coin().then(|| span(&mut rng)) },
+            1 => Ask::Leave { path, after: Some(SimDuration::from_nanos(rng.range(0_i64..3))) },
+            _ => {
+                let (node, due) = (rng.below(6) as usize, (rng.below(4) > 0).then(|| span(&mut rng)));
+                let leaves = (rng.below(4) == 0).then(|| SimDuration::from_nanos(rng.range(0_i64..20) * scale));
+                Ask::Join { path, node, due, leaves }
+            }
+        });
+    }
+    let plan = |path: &String, rng: &mut DetRng| {
+        let leaves_at = (rng.below(3) == 0).then(|| time(rng.range(1_i64..40), scale));
+        let node = rng.choose(&blueprint.pool).unwrap().clone();
+        ActorPlan {
+            path: path.clone(),
+            first_due: time(rng.range(-3_i64..40), scale),
+            leaves_at,
+            heavy: rng.coin(),
+            node,
+        }
+    };
+    for _ in 0..rng.below(6) {
+        let path = rng.choose(&paths).unwrap();
+        let drive = (time(rng.range(0_i64..40), scale), plan(path, &mut rng));
+        blueprint.joins.push(drive);
+        let path = rng.choose(&paths).unwrap();
+        let planned = plan(path, &mut rng);
+        blueprint.planned_joins.push(planned);
+        let path = rng.choose(&paths).unwrap().clone();
+        blueprint.planned_leaves.push((time(rng.range(1_i64..40), scale), path));
+    }
+    blueprint.joins.sort_by_key(|(time, _)| *time);
+    for actor in &mut blueprint.actors {
+        ask(&mut actor.node, &asks, &mut rng);
+        if rng.below(6) == 0 {
+            actor.leaves_at = Some(time(rng.range(1_i64..40), scale));
+        }
+    }
+    for node in &mut blueprint.pool {
+        ask(node, &asks, &mut rng);
+    }
+    blueprint
+}
+
+/// The node with signals that can be published from any path.
+fn relative(node: NodePlan) -> NodePlan {
+    match node {
+        NodePlan::Leaf(mut wanderer) => {
+            wanderer.signals.retain(|signal| !signal.contains('/'));
+            NodePlan::Leaf(wanderer)
+        }
+        NodePlan::Group(children) => {
+            NodePlan::Group(children.into_iter().map(|(name, child)| (name, relative(child))).collect())
+        }
+    }
+}
+
+/// Lets some of the leaves ask.
+fn ask(node: &mut NodePlan, asks: &[Ask], rng: &mut DetRng) {
+    match node {
+        NodePlan::Leaf(wanderer) => {
+            if rng.below(4) == 0 {
+                wanderer.asks = asks.iter().filter(|_| rng.coin()).cloned().collect();
+            }
+        }
+        NodePlan::Group(children) => children.iter_mut().for_each(|(_, child)| ask(child, asks, rng)),
+    }
 }
 
 fn time(units: i64, scale: i64) -> SimTime {

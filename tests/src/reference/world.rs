@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use chaconne_conductor::{Actor, Group, Node};
+use chaconne_conductor::{Actor, ActorMaker, Group, Node};
+use chaconne_sim_core::membership::{JoinRequest, NodeRequest, Refusal, RefusedKind};
 use chaconne_sim_core::{
-    Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription,
-    TimeError, canon,
+    ActorPath, Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult,
+    Subscription, TimeError, canon,
 };
 
 /// A world: its actors in the order of adding, and the leaves that are asked of it.
@@ -19,6 +20,15 @@ pub struct Blueprint {
     pub actors: Vec<ActorPlan>,
     /// Actors that are asked to leave, when all instants before a time have been stepped; ordered by time.
     pub leaves: Vec<(SimTime, String)>,
+    /// Actors that the driver adds, when all instants before a time have been stepped; ordered by time. Leaves of that time
+    /// come first.
+    pub joins: Vec<(SimTime, ActorPlan)>,
+    /// Actors that are planned to join when they are due.
+    pub planned_joins: Vec<ActorPlan>,
+    /// Leaves that are planned for a time.
+    pub planned_leaves: Vec<(SimTime, String)>,
+    /// What the factory makes, by number.
+    pub pool: Vec<NodePlan>,
     /// The end.
     pub until: SimTime,
 }
@@ -30,6 +40,8 @@ pub struct ActorPlan {
     pub path: String,
     /// When its leaves are first due.
     pub first_due: SimTime,
+    /// From when on it is not stepped.
+    pub leaves_at: Option<SimTime>,
     /// Whether a thread of its own is worth while.
     pub heavy: bool,
     /// What it is made of.
@@ -61,7 +73,32 @@ pub struct Wanderer {
     pub fails: u64,
     /// Whether it writes state.
     pub stateful: bool,
+    /// What it may ask for.
+    pub asks: Vec<Ask>,
     pub(super) digest: u64,
+}
+
+/// A request to join or to leave, with times from the instant of asking on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// To join.
+    Join {
+        /// The path.
+        path: String,
+        /// Which of the pool.
+        node: usize,
+        /// When it is first due; zero and less is refused.
+        due: Option<SimDuration>,
+        /// When it leaves.
+        leaves: Option<SimDuration>,
+    },
+    /// To leave.
+    Leave {
+        /// The path.
+        path: String,
+        /// When.
+        after: Option<SimDuration>,
+    },
 }
 
 /// What one step is given.
@@ -116,6 +153,8 @@ pub enum Value {
     Reading(f64),
     /// Published as a `String`.
     Text(String),
+    /// Said by the conductor: a request that was refused.
+    Refused(RefusedKind, String),
 }
 
 /// What one step does.
@@ -125,6 +164,8 @@ pub struct Action {
     pub signals: Vec<(String, Value)>,
     /// When it is due next.
     pub next_due: SimTime,
+    /// What it asks for.
+    pub asks: Vec<Ask>,
 }
 
 impl Wanderer {
@@ -156,7 +197,13 @@ impl Wanderer {
         let period = *rng.choose(&self.periods).unwrap();
         let next_due = if stops { SimTime::MAX } else { view.now.checked_add(period)? };
         let fails = self.fails > 0 && rng.below(self.fails) == 0;
-        Ok((!fails).then_some(Action { signals, next_due }))
+        let mut asks = Vec::new();
+        if !self.asks.is_empty() {
+            for _ in 0..rng.below(4).saturating_sub(1) {
+                asks.push(rng.choose(&self.asks).unwrap().clone());
+            }
+        }
+        Ok((!fails).then_some(Action { signals, next_due, asks }))
     }
 
     /// What it writes as state.
@@ -190,6 +237,10 @@ impl Conducted {
                     seq: received.seq(),
                     key: received.key().to_string(),
                     value: match kind(received.key().as_str()) {
+                        _ if received.key().actor().is_none() => {
+                            let refusal: Refusal = received.decode()?;
+                            Value::Refused(refusal.request, refusal.path)
+                        }
                         'n' => Value::Number(received.decode()?),
                         'r' => Value::Reading(received.decode()?),
                         _ => Value::Text(received.decode()?),
@@ -237,6 +288,24 @@ impl Participant for Conducted {
                 Value::Number(value) => ctx.publish(signal, value)?,
                 Value::Reading(value) => ctx.publish(signal, value)?,
                 Value::Text(value) => ctx.publish(signal, value)?,
+                Value::Refused(..) => {}
+            }
+        }
+        let now = ctx.now();
+        let later = |after: SimDuration| now.checked_add(after);
+        for ask in &action.asks {
+            match ask {
+                Ask::Join { path, node, due, leaves } => {
+                    let mut request = JoinRequest::new(path, "pool").with(node)?;
+                    request.first_due = due.map(later).transpose()?;
+                    request.leaves_at = leaves.map(later).transpose()?;
+                    ctx.join(request);
+                }
+                Ask::Leave { path, after: None } => ctx.leave(path),
+                Ask::Leave { path, after: Some(after) } => {
+                    let time = ctx.now().checked_add(*after)?;
+                    ctx.leave_at(path, time);
+                }
             }
         }
         Ok(action.next_due)
@@ -253,7 +322,28 @@ impl ActorPlan {
     /// The actor, for the real conductor. Its leaves add what they are given to `views`.
     pub fn build(&self, views: &Views) -> Actor {
         let actor = Actor::of(self.path.as_str(), self.node.build(views)).first_due(self.first_due);
+        let actor = match self.leaves_at {
+            Some(time) => actor.leaves_at(time),
+            None => actor,
+        };
         if self.heavy { actor.heavy() } else { actor }
+    }
+}
+
+/// Makes actors of a pool.
+pub struct Pool {
+    /// What there is to choose from.
+    pub nodes: Vec<NodePlan>,
+    /// Where leaves add what they are given.
+    pub views: Views,
+}
+
+impl ActorMaker for Pool {
+    fn make(&mut self, request: &JoinRequest, path: &ActorPath) -> Result<Actor, String> {
+        let NodeRequest::Made { params, .. } = &request.node else { return Err("one node, please".to_string()) };
+        let number: usize = params.parse().map_err(|error| format!("{params}: {error}"))?;
+        let node = self.nodes.get(number).ok_or("the pool has fewer nodes")?;
+        Ok(Actor::of(path.as_str(), node.build(&self.views)))
     }
 }
 

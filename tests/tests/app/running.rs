@@ -215,15 +215,24 @@ fn removing_an_actor_is_a_leave_like_any_other() {
 }
 
 #[test]
-fn actors_can_be_added_until_the_first_instant_and_no_longer() {
+fn actors_can_be_added_while_the_run_goes_on_and_not_after_its_end() {
     let mut app = app_of(conductor());
     app.run_headless(at(0));
     app.add_actor(Actor::of("late", Probe::every(1)));
     let report = app.run_headless(at(3));
     assert_eq!((report.halt, report.participants), (None, 6));
-    app.add_actor(Actor::of("too-late", Probe::every(1)));
-    let halt = app.run_headless(at(9)).halt.unwrap().to_string();
-    assert_eq!(halt, "cannot add `too-late`: the run has started; add actors before its first instant");
+    app.add_actor(Actor::of("later", Probe::every(1)).first_due(at(5)));
+    assert!(app.join_actor(Actor::of("later", Probe::every(1)).first_due(at(6))).is_err(), "the path is taken");
+    let past = app.join_actor(Actor::of("past", Probe::every(1)).first_due(at(2))).unwrap_err().to_string();
+    let expected = "cannot add `past`: its first due time 2.0 s must lie after 2.0 s, the last instant that was stepped; \
+                    choose a later time";
+    assert_eq!(past, expected);
+    let report = app.run_headless(at(9));
+    assert_eq!((report.halt, report.participants, report.joins), (None, 7, 7));
+    app.end_run();
+    let ended = app.join_actor(Actor::of("ended", Probe::every(1))).unwrap_err().to_string();
+    assert_eq!(ended, "cannot add `ended`: the run has ended");
+    assert!(app.remove_actor(&path("later")).unwrap_err().to_string().ends_with("the run has ended"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod advance;
 mod halts;
 mod hashes;
 mod inbox;
+mod joining;
 mod leaving;
 mod pipeline;
 mod publishing;

@@ -107,13 +107,6 @@ fn a_worlds_name_that_is_no_segment_is_refused() {
 }
 
 #[test]
-fn nobody_is_added_after_the_first_instant() {
-    let mut world = run([ego()], 1);
-    let error = world.add(Actor::of("late", probe())).unwrap_err().to_string();
-    assert_eq!(error, "cannot add `late`: the run has started; add actors before its first instant");
-}
-
-#[test]
 fn leaving_is_refused_to_parts_and_strangers() {
     let mut world = run([ego()], 1);
     for (who, says) in [

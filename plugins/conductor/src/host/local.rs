@@ -212,6 +212,7 @@ fn cut(request: &StepRequest, order: Order<'_>) -> Vec<Range<usize>> {
 impl Host for LocalHost {
     fn add(&mut self, leaves: Vec<Hosted>) {
         for hosted in leaves {
+            self.outputs.forget(hosted.port.leaf());
             let slot = hosted.port.leaf() as usize;
             while self.leaves.len() <= slot {
                 self.leaves.push(Hosted::vacant(&self.run));
