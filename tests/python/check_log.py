@@ -306,6 +306,20 @@ class Member:
 
 
 @dataclass
+class Change:
+    """A join or a leave."""
+
+    line: int
+    kind: bytes
+    path: str
+    time: int
+
+    @property
+    def joins(self) -> bool:
+        return self.kind == b"\0"
+
+
+@dataclass
 class Checker:
     """Takes the lines of a log one by one and raises `Wrong` at the first that is not right."""
 
@@ -328,7 +342,7 @@ class Checker:
 
     # The instant being read: its first line, its joins and leaves, its signals.
     first_line: Optional[int] = None
-    changes: list[tuple[bytes, str, int]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     pending: list[Signal] = field(default_factory=list)
 
     # Participants in the world, and those that left (since the gap, if there was one).
@@ -366,48 +380,82 @@ class Checker:
     # Joins and leaves.
 
     def take_join(self, path: Any, time: Any) -> None:
-        path, time = self.read_change(b"\0", path, time)
+        self.read_change(b"\0", path, time)
+
+    def take_leave(self, path: Any, time: Any) -> None:
+        self.read_change(b"\1", path, time)
+
+    def read_change(self, kind: bytes, path: Any, time: Any) -> None:
+        if self.pending:
+            raise Wrong("the joins and leaves of an instant must stand before its signals")
+        self.begin()
+        self.changes.append(Change(self.line, kind, read_text(path, "path"), read_time(time, "time")))
+
+    def check_changes(self, tick: int, now: int) -> list[Change]:
+        """Takes the joins and leaves of an instant before its steps, and returns those that take effect behind them."""
+        behind: list[Change] = []
+        for change in self.changes:
+            member = self.members.get(change.path)
+            leaves = member is not None and member.until is not None and member.due == now
+            if any(earlier.path == change.path for earlier in behind) or (change.joins and leaves):
+                behind.append(change)
+            else:
+                self.check_change(change, tick, now)
+        return behind
+
+    def check_change(self, change: Change, tick: int, now: int) -> None:
+        path = change.path
+        if not change.joins:
+            member = self.member(path, "leaves", change.line)
+            if member.until is not None:
+                raise Wrong(f"`{path}` leaves, but has left already", change.line)
+            if member.stepped is not None and change.time <= member.stepped:
+                stepped = f"{seconds(change.time)}, but stepped at {seconds(member.stepped)}"
+                raise Wrong(f"`{path}` leaves at {stepped}", change.line)
+            member.until = change.time
+            self.schedule(path, member)
+            return
         member = self.members.get(path)
         if member is not None and member.until is None:
-            raise Wrong(f"`{path}` joins, but is in the world already")
+            raise Wrong(f"`{path}` joins, but is in the world already", change.line)
+        if change.time < now:
+            raise Wrong(f"`{path}` joins, but is first due at {seconds(change.time)}, before the instant", change.line)
         self.left.discard(path)
         self.joined[path] = self.joins
         for beginning in beginnings(path):
             self.first_joined.setdefault(beginning, self.joins)
         self.joins += 1
-        self.schedule(path, Member(due=time))
+        self.schedule(path, Member(due=change.time))
+        self.number_signals(change, tick, now)
 
-    def take_leave(self, path: Any, time: Any) -> None:
-        path, time = self.read_change(b"\1", path, time)
-        member = self.member(path, "leaves")
-        if member.until is not None:
-            raise Wrong(f"`{path}` leaves, but has left already")
-        if member.stepped is not None and time <= member.stepped:
-            raise Wrong(f"`{path}` leaves at {seconds(time)}, but stepped at {seconds(member.stepped)}")
-        member.until = time
-        self.schedule(path, member)
-
-    def read_change(self, kind: bytes, path: Any, time: Any) -> tuple[str, int]:
-        if self.pending:
-            raise Wrong("the joins and leaves of an instant must stand before its signals")
-        self.begin()
-        path, time = read_text(path, "path"), read_time(time, "time")
-        self.changes.append((kind, path, time))
-        return path, time
+    def number_signals(self, change: Change, tick: int, now: int) -> None:
+        """Says which number the first signal of one that joins has."""
+        earlier = [other for other in self.changes if other.line < change.line and not other.joins]
+        left = change.time > now and any(other.path == change.path for other in earlier)
+        if tick == 0 and not left:
+            first = 0
+        else:
+            first = self.signals + (len(self.pending) if change.time > now else 0)
+        if self.gap:
+            # How many there were in the gap is not known.
+            self.next_seq[change.path] = max(first, self.next_seq.get(change.path, 0))
+            self.exact_seq.discard(change.path)
+        else:
+            self.next_seq[change.path] = first
 
     def begin(self) -> None:
         """Notes where the instant begins."""
         if self.first_line is None:
             self.first_line = self.line
 
-    def member(self, path: str, does: str) -> Member:
+    def member(self, path: str, does: str, line: Optional[int] = None) -> Member:
         """The participant of this path. After a gap it may be one that joined before or in it."""
         member = self.members.get(path)
         if member is None:
             if path in self.left:
-                raise Wrong(f"`{path}` {does}, but has left")
+                raise Wrong(f"`{path}` {does}, but has left", line)
             if not self.gap:
-                raise Wrong(f"`{path}` {does}, but has not joined")
+                raise Wrong(f"`{path}` {does}, but has not joined", line)
             member = self.members[path] = Member(due=None)
         return member
 
@@ -426,12 +474,6 @@ class Checker:
     def take_signal(self, time: Any, path: Any, key: Any, seq: Any, payload: bytes) -> None:
         self.begin()
         path, seq = read_text(path, "path"), read_count(seq, "seq")
-        known = self.next_seq.get(path, 0)
-        exact = not self.gap or path in self.exact_seq
-        if seq != known and (exact or seq < known):
-            raise Wrong(f"the next signal of `{path}` must have `seq` {known}{'' if exact else ' or more'}, not {seq}")
-        self.next_seq[path] = seq + 1
-        self.exact_seq.add(path)
         self.pending.append(Signal(self.line, read_time(time, "time"), path, read_text(key, "key"), seq, payload))
 
     # Instants.
@@ -443,8 +485,11 @@ class Checker:
             raise Wrong(f"this must be tick {self.next_tick}, not {tick}")
         if self.time is not None and time <= self.time:
             raise Wrong(f"the time of an instant must be after {seconds(self.time)}, and {seconds(time)} is not")
+        behind = self.check_changes(tick, time)
         contributions = self.take_steps(time, steps)
         self.check_nobody_is_missing(time)
+        for change in behind:
+            self.check_change(change, tick, time)
         stated = read_hash(tick_hash, "tick_hash"), read_hash(world_hash, "world_hash")
         self.check_hashes(tick, time, contributions, *stated)
         self.ticks += 1
@@ -482,6 +527,7 @@ class Checker:
                 if signal.time != time:
                     times = f"{seconds(signal.time)}, but its instant of {seconds(time)}"
                     raise Wrong(f"the signal is of {times}", signal.line)
+                self.check_number(signal)
                 signals.append((signal.key, signal.seq, signal.payload))
                 next_signal += 1
             contributions.append(contribution(path, next_due, signals, state))
@@ -491,6 +537,16 @@ class Checker:
                 raise Wrong(f"the signals of `{signal.path}` do not stand in the order of `steps`", signal.line)
             raise Wrong(f"the signal is by `{signal.path}`, which does not step", signal.line)
         return contributions
+
+    def check_number(self, signal: Signal) -> None:
+        path, seq = signal.path, signal.seq
+        known = self.next_seq.get(path, 0)
+        exact = not self.gap or path in self.exact_seq
+        if seq != known and (exact or seq < known):
+            more = "" if exact else " or more"
+            raise Wrong(f"the next signal of `{path}` must have `seq` {known}{more}, not {seq}", signal.line)
+        self.next_seq[path] = seq + 1
+        self.exact_seq.add(path)
 
     def step(self, path: str, time: int, next_due: int) -> None:
         """A participant steps, and says when it is due next."""
@@ -532,7 +588,8 @@ class Checker:
     def check_hashes(
         self, tick: int, time: int, contributions: list[bytes], stated: bytes, stated_world: bytes
     ) -> None:
-        computed = tick_hash(tick, time, contributions, self.changes)
+        changes = [(change.kind, change.path, change.time) for change in self.changes]
+        computed = tick_hash(tick, time, contributions, changes)
         if computed != stated:
             one = self.first_line == self.line
             lines = "this line gives" if one else f"lines {self.first_line} to {self.line} give"

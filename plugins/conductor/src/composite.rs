@@ -28,7 +28,7 @@ pub struct Actor {
     node: Node,
     first_due: Option<SimTime>,
     leaves_at: Option<SimTime>,
-    joins_when_due: bool,
+    joins_at: Option<SimTime>,
     heavy: bool,
     /// A child given to an actor that is one participant: an error when the actor is added.
     stray: Option<String>,
@@ -79,7 +79,7 @@ impl Actor {
             node: node.into(),
             first_due: None,
             leaves_at: None,
-            joins_when_due: false,
+            joins_at: None,
             heavy: false,
             stray: None,
         }
@@ -106,18 +106,19 @@ impl Actor {
         self
     }
 
-    /// Says that the actor joins at its first due time, and not when it is added: until then its path is free, nobody sees
-    /// it, and its subscriptions have not begun. Should it not be able to join then, [`RunReport::refused`] says why.
+    /// When the actor joins, if not when it is added: before the first instant that is not before `time`. Until then its path
+    /// is free, nobody sees it, and its subscriptions have not begun. It is first due then, unless a later time is set.
+    /// Should it not be able to join then, [`RunReport::refused`] says why.
     ///
     /// [`RunReport::refused`]: crate::RunReport::refused
-    pub fn joins_when_due(mut self) -> Self {
-        self.joins_when_due = true;
+    pub fn joins_at(mut self, time: SimTime) -> Self {
+        self.joins_at = Some(time);
         self
     }
 
-    /// When it joins, for one that [joins when it is due](Self::joins_when_due).
-    pub(crate) fn joins_at(&self) -> Option<SimTime> {
-        self.joins_when_due.then(|| self.first_due.unwrap_or(SimTime::ZERO))
+    /// When it joins and when it is first due then, for one that does not join when it is added.
+    pub(crate) fn planned(&self) -> Option<(SimTime, SimTime)> {
+        self.joins_at.map(|time| (time, self.first_due.unwrap_or(time)))
     }
 
     /// Sets both times.
@@ -156,7 +157,7 @@ impl Actor {
             path: path.clone(),
             groups: Vec::new(),
             leaves: Vec::new(),
-            first_due: self.first_due,
+            first_due: self.first_due.or(self.joins_at),
             leaves_at: self.leaves_at,
             heavy: self.heavy,
         };

@@ -166,7 +166,7 @@ impl Conductor {
     /// has it too.
     #[inline]
     pub fn next_instant(&self) -> Option<SimTime> {
-        let others = [self.plans.next_join(), self.changes.closing];
+        let others = [self.plans.next_due(), self.changes.closing];
         others.into_iter().flatten().chain(self.agenda.next()).min()
     }
 

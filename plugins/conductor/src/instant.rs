@@ -37,7 +37,8 @@ impl Conductor {
         self.start_monitors()?;
         let Some(now) = self.next_instant() else { return Ok(()) };
         // An instant whose last participant leaves at it is one still; a time at which a plan to join is refused is none.
-        let mut is_instant = self.changes.closing.take() == Some(now) || self.agenda.next() == Some(now);
+        let earliest = self.agenda.next();
+        let mut is_instant = self.changes.closing == Some(now) || self.agenda.next() == Some(now);
         let changed = self.carry_out_plans(now);
         self.number();
         let mut due = std::mem::take(&mut self.due);
@@ -47,7 +48,16 @@ impl Conductor {
             is_instant = true;
             taken = self.agenda.take_next(&mut due).unwrap_or(taken);
         }
-        let result = if is_instant { self.conduct(taken, changed, &mut due) } else { Ok(()) };
+        let result = if is_instant {
+            self.changes.closing = None;
+            self.conduct(taken, changed, &mut due)
+        } else {
+            // Who left would have been due at an instant, which holds the leave if no other does before.
+            if changed {
+                self.changes.closing = self.changes.closing.into_iter().chain(earliest).min();
+            }
+            Ok(())
+        };
         self.due = due;
         result.map_err(|halt| self.set_halt(halt))
     }

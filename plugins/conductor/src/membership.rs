@@ -48,7 +48,9 @@ impl<F: FnMut(&JoinRequest, &ActorPath) -> Result<Actor, String> + Send> ActorMa
 pub(crate) struct Plans {
     /// By time, then in the order of planning.
     leaves: BTreeMap<(SimTime, u64), PlannedLeave>,
-    joins: BTreeMap<(SimTime, u64), Actor>,
+    joins: BTreeMap<(SimTime, u64), (SimTime, Actor)>,
+    /// When those who are to join are first due: how many at each time.
+    first_dues: BTreeMap<SimTime, usize>,
     count: u64,
 }
 
@@ -65,10 +67,29 @@ impl Plans {
         (time, self.count)
     }
 
-    /// The earliest time at which somebody is to join.
+    fn join(&mut self, time: SimTime, first_due: SimTime, actor: Actor) {
+        *self.first_dues.entry(first_due).or_default() += 1;
+        let key = self.key(time);
+        self.joins.insert(key, (first_due, actor));
+    }
+
+    /// The next who is to join at `until` or before.
+    fn take_join(&mut self, until: SimTime) -> Option<(SimTime, Actor)> {
+        let ((time, _), (first_due, actor)) =
+            self.joins.first_entry().filter(|entry| entry.key().0 <= until)?.remove_entry();
+        if let Some(count) = self.first_dues.get_mut(&first_due) {
+            *count -= 1;
+            if *count == 0 {
+                self.first_dues.remove(&first_due);
+            }
+        }
+        Some((time, actor))
+    }
+
+    /// The earliest time at which somebody who is to join is due.
     #[inline]
-    pub(crate) fn next_join(&self) -> Option<SimTime> {
-        self.joins.first_key_value().map(|((time, _), _)| *time)
+    pub(crate) fn next_due(&self) -> Option<SimTime> {
+        self.first_dues.first_key_value().map(|(time, _)| *time)
     }
 }
 
@@ -102,23 +123,23 @@ fn just_after(now: SimTime) -> SimTime {
 }
 
 impl Conductor {
-    /// Adds an actor. The order of adding is the world's order; one that [joins when it is due](Actor::joins_when_due) is
-    /// last in order then.
+    /// Adds an actor. The order of adding is the world's order; one that [joins at a time](Actor::joins_at) is last in order
+    /// then.
     ///
     /// # Errors
     /// A malformed or taken path, a path under one that is not there, an actor without participants, a subscription that is
     /// not a key expression, a first due time at or before the last instant, a run that has ended; nothing of the actor is
-    /// then in the world. Whether the path of one that joins when it is due is free shows then.
+    /// then in the world. Whether the path of one that joins at a time is free shows then.
     pub fn add(&mut self, actor: Actor) -> Result<(), RegistrationError> {
         if self.has_ended() {
             return Err(RegistrationError::Ended { path: actor.path().to_string() });
         }
-        let Some(time) = actor.joins_at() else { return self.join(actor) };
+        let Some((time, first_due)) = actor.planned() else { return self.join(actor) };
         if let Ok(path) = ActorPath::new(actor.path()) {
-            self.check_first_due(&path, time)?;
+            self.check_first_due(&path, first_due)?;
+            self.check_time(&path, "time of joining", time)?;
         }
-        let key = self.plans.key(time);
-        self.plans.joins.insert(key, actor);
+        self.plans.join(time, first_due, actor);
         Ok(())
     }
 
@@ -353,8 +374,7 @@ impl Conductor {
     pub(crate) fn carry_out_plans(&mut self, now: SimTime) -> bool {
         let (joins, leaves) = (self.changes.joins, self.changes.leaves);
         self.carry_out_leaves(now, SimTime::MAX);
-        while let Some(entry) = self.plans.joins.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((time, _), actor) = entry.remove_entry();
+        while let Some((time, actor)) = self.plans.take_join(now) {
             if let Err(error) = self.join(actor) {
                 self.changes.refused.push(format!("at {time} s: {error}"));
             }

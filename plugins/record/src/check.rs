@@ -8,7 +8,7 @@ use chaconne_sim_core::fingerprint::{self, Fingerprint, Frame, MembershipKind};
 use chaconne_sim_core::time::SimTime;
 
 use crate::error::LogError;
-use crate::instant::{Fault, InstantRecord};
+use crate::instant::{Fault, InstantRecord, RecordedMembership};
 use crate::line::{End, Gap, Header, Last};
 use crate::reader::{Block, LogReader};
 
@@ -122,6 +122,33 @@ impl Checker {
         instant.tick_hash == Some(instant.compute_tick_hash(&mut self.tick_frame, &mut self.step_frame))
     }
 
+    /// Checks one join or leave of an instant.
+    fn membership(&mut self, recorded: &RecordedMembership<'_>, instant: &InstantRecord) -> Result<(), Fault> {
+        let (change, at) = (recorded.change, |what: String| (recorded.line, what));
+        let now = instant.time;
+        if change.kind == MembershipKind::Leave {
+            return self.participants.leave(change.path, change.time).map_err(at);
+        }
+        if change.time < now {
+            let what = format!("join: `{}` is first due at {} s, before {now} s", change.path, change.time);
+            return Err(at(what));
+        }
+        let left_before = || {
+            let earlier = instant.membership().take_while(|earlier| earlier.line < recorded.line);
+            let mut leaves = earlier.filter(|earlier| earlier.change.kind == MembershipKind::Leave);
+            leaves.any(|earlier| earlier.change.path == change.path)
+        };
+        // The numbers of signals of those who join later begin behind all that there were, so that none comes twice.
+        let first_seq = if instant.tick == 0 && !(change.time > now && left_before()) {
+            0
+        } else if change.time == now {
+            self.signals
+        } else {
+            self.signals + instant.signal_count() as u64
+        };
+        self.participants.join(change.path, change.time, first_seq).map_err(at)
+    }
+
     /// Checks the next instant.
     pub(crate) fn instant(&mut self, instant: &InstantRecord) -> Result<(), Fault> {
         let (first, line) = instant.line_numbers();
@@ -137,15 +164,17 @@ impl Checker {
         if let Some(last) = self.now.filter(|last| now <= *last) {
             return Err((line, format!("time: instant {} is at {now} s, not after {last} s", instant.tick)));
         }
+        // Who leaves right behind this instant steps at it first; what comes of that path afterwards can wait until then.
+        let mut behind: Vec<RecordedMembership<'_>> = Vec::new();
         for change in instant.membership() {
-            let (change, at) = (change.change, |what: String| (change.line, what));
-            match change.kind {
-                MembershipKind::Join if change.time < now => {
-                    let what = format!("join: `{}` is first due at {} s, before {now} s", change.path, change.time);
-                    return Err(at(what));
-                }
-                MembershipKind::Join => self.participants.join(change.path, change.time).map_err(at)?,
-                MembershipKind::Leave => self.participants.leave(change.path, change.time).map_err(at)?,
+            let path = change.change.path;
+            let joins = change.change.kind == MembershipKind::Join;
+            let waits = behind.iter().any(|earlier| earlier.change.path == path)
+                || (joins && self.participants.leaves_behind(path, now));
+            if waits {
+                behind.push(change);
+            } else {
+                self.membership(&change, instant)?;
             }
         }
         if let Some((path, due)) = self.participants.overdue(now) {
@@ -181,6 +210,9 @@ impl Checker {
                 .overdue(now.checked_add(chaconne_sim_core::SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX))
         {
             return Err((line, format!("steps: `{path}` is due at {now} s and does not step at it")));
+        }
+        for change in behind {
+            self.membership(&change, instant)?;
         }
         self.hashes(instant, first, line)?;
         self.next_tick = next_tick;

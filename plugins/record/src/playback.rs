@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chaconne_conductor::{Actor, Group};
 use chaconne_sim_core::fingerprint::MembershipKind;
-use chaconne_sim_core::{ActorPath, Participant, Payload, SimTime, StepCtx, StepError, StepResult};
+use chaconne_sim_core::{ActorPath, Participant, Payload, SimDuration, SimTime, StepCtx, StepError, StepResult};
 
 use crate::check::Checker;
 use crate::error::LogError;
@@ -43,8 +43,9 @@ use crate::reader::{Block, LogReader};
 pub struct Playback {
     header: Header,
     file: PathBuf,
-    /// Who is in the log, in the order of joining, and by path.
+    /// Who is in the log, in the order of joining; one whose path joins again is there once for each time.
     recorded: Vec<Recorded>,
+    /// The paths in the log, each with its first in `recorded`.
     numbers: BTreeMap<Box<str>, usize>,
     end: SimTime,
     /// Who has been handed out: a log is played once.
@@ -57,15 +58,15 @@ pub struct Playback {
 struct Recorded {
     path: ActorPath,
     life: Life,
-    /// It joins (again) at this instant, after the first.
-    joins_later: Option<u64>,
 }
 
 /// When a participant is in the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Life {
     first_due: SimTime,
     leaves_at: Option<SimTime>,
+    /// When it joins, for one that is not there from the start on.
+    joins_at: Option<SimTime>,
 }
 
 impl Playback {
@@ -82,8 +83,10 @@ impl Playback {
         let (recorded, end) = scan(file)?;
         let log = LogReader::follow(file)?;
         let header = log.header().clone();
-        let numbers: BTreeMap<Box<str>, usize> =
-            recorded.iter().map(|recorded| recorded.path.as_str().into()).zip(0..).collect();
+        let mut numbers: BTreeMap<Box<str>, usize> = BTreeMap::new();
+        for (recorded, number) in recorded.iter().zip(0..) {
+            numbers.entry(recorded.path.as_str().into()).or_insert(number);
+        }
         let places = vec![None; recorded.len()];
         let tape = Tape { log, instant: InstantRecord::default(), at: At::Start, numbers: numbers.clone(), places };
         Ok(Self {
@@ -109,13 +112,13 @@ impl Playback {
         self.end
     }
 
-    /// The participants in the log, in the order of their joining.
+    /// The participants in the log, in the order of their joining; a path that joined again is there again.
     pub fn paths(&self) -> impl ExactSizeIterator<Item = &ActorPath> {
         self.recorded.iter().map(|recorded| &recorded.path)
     }
 
     /// One participant, to be put into an actor whose other parts are live, at the path that it had. It joins and
-    /// leaves with that actor; when it left before, it falls silent.
+    /// leaves with that actor; when it left before, it falls silent. Of a path that joined several times it is the first.
     ///
     /// # Errors
     /// When nobody of this path is in the log, or it was handed out before.
@@ -128,14 +131,6 @@ impl Playback {
 
     fn played(&self, number: usize) -> Result<Played, LogError> {
         let recorded = &self.recorded[number];
-        if let Some(tick) = recorded.joins_later {
-            let what = format!(
-                "{}: `{}` joins at instant {tick}, and only those who are there from the first instant on can be played back",
-                self.file.display(),
-                recorded.path
-            );
-            return Err(LogError::Unfit { what });
-        }
         if !self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(number) {
             let what = format!(
                 "`{}` of {} is played back already, and a log is wound in one direction: open it again for another world",
@@ -144,27 +139,32 @@ impl Playback {
             );
             return Err(LogError::Unfit { what });
         }
+        let number = self.numbers.get(recorded.path.as_str()).copied().unwrap_or(number);
         Ok(Played { number, leaves_at: recorded.life.leaves_at, tape: self.tape.clone() })
     }
 
     /// Actors of the participants that `select` picks by their paths, to be added to a world in this order. They are
-    /// first due when they were, and leave when they did.
+    /// first due when they were, and leave when they did. Those who joined later join when they did ([`Actor::joins_at`]).
     ///
     /// Participants under one path become one actor as far as they join and leave together. Those under the path of
     /// participants that are not picked become actors of their own under it, so a live actor of that path has to be
     /// added before.
     ///
     /// # Errors
-    /// When nobody is picked, or one that is joined after the first instant, was handed out before, or may have been a
+    /// When nobody is picked, or one that is was handed out before, or may have been a
     /// part of an actor together with one that is not picked: the log does not say, and a part is heard at once where
     /// an actor is heard at the next step. Put such a one where it belongs with [`participant`](Self::participant).
     pub fn actors(&self, select: impl Fn(&ActorPath) -> bool) -> Result<Vec<Actor>, LogError> {
         // Paths at which something live stands, so that an actor can stand under them.
-        let mut standing: BTreeSet<ActorPath> = BTreeSet::new();
+        let mut standing = Standing::default();
         // Those under one outermost path are looked at together; trees come in the order of their first participants.
         let mut trees: Vec<Vec<usize>> = Vec::new();
         let mut tree_of: BTreeMap<&str, usize> = BTreeMap::new();
-        for (Recorded { path, .. }, number) in self.recorded.iter().zip(0..) {
+        for (Recorded { path, life }, number) in self.recorded.iter().zip(0..) {
+            // One that left before it was due did nothing.
+            if life.joins_at.is_some() && life.leaves_at.is_some_and(|time| time <= life.first_due) {
+                continue;
+            }
             if select(path) {
                 let tree = *tree_of.entry(path.segments().next().unwrap_or_default()).or_insert(trees.len());
                 if tree == trees.len() {
@@ -172,7 +172,7 @@ impl Playback {
                 }
                 trees[tree].push(number);
             } else {
-                standing.extend(ancestors(path).chain([path.clone()]));
+                standing.add(path, *life);
             }
         }
         if trees.is_empty() {
@@ -195,10 +195,10 @@ impl Playback {
 
     /// Refuses what may be a part of an actor that is live otherwise: it joined and left with one that is not picked.
     /// `standing` are the paths of those that are not, and of what is above them.
-    fn refuse_halves(&self, tree: &[usize], standing: &BTreeSet<ActorPath>) -> Result<(), LogError> {
+    fn refuse_halves(&self, tree: &[usize], standing: &Standing) -> Result<(), LogError> {
         let Some(outermost) = tree.first().map(|&first| outermost(&self.recorded[first].path)) else { return Ok(()) };
         // A participant alone at the outermost path has no parts.
-        if !standing.contains(&outermost) || self.numbers.contains_key(outermost.as_str()) {
+        if !standing.0.contains_key(&outermost) || self.numbers.contains_key(outermost.as_str()) {
             return Ok(());
         }
         let picked: BTreeSet<usize> = tree.iter().copied().collect();
@@ -228,12 +228,12 @@ impl Playback {
     fn tree(
         &self,
         mut rest: Vec<usize>,
-        standing: &mut BTreeSet<ActorPath>,
+        standing: &mut Standing,
         actors: &mut Vec<(usize, Actor)>,
     ) -> Result<(), LogError> {
         while let Some(&first) = rest.first() {
-            let Recorded { path, life, .. } = &self.recorded[first];
-            let root = ancestors(path).find(|path| !standing.contains(path)).unwrap_or_else(|| path.clone());
+            let Recorded { path, life } = &self.recorded[first];
+            let root = ancestors(path).find(|path| !standing.has(path, life)).unwrap_or_else(|| path.clone());
             let together = |number: usize| {
                 let other = &self.recorded[number];
                 // A participant has no parts: who stands under its path is an actor of its own.
@@ -245,8 +245,7 @@ impl Playback {
             let members: Vec<usize> = rest.iter().copied().filter(|&number| together(number)).collect();
             rest.retain(|number| !members.contains(number));
             for &number in &members {
-                let path = &self.recorded[number].path;
-                standing.extend(ancestors(path).chain([path.clone()]));
+                standing.add(&self.recorded[number].path, *life);
             }
             let actor = if root == *path {
                 Actor::of(root.as_str(), self.played(first)?)
@@ -254,6 +253,10 @@ impl Playback {
                 Actor::of(root.as_str(), self.group(root.segments().count(), &members)?)
             };
             let actor = actor.first_due(life.first_due);
+            let actor = match life.joins_at {
+                Some(time) => actor.joins_at(time),
+                None => actor,
+            };
             let actor = match life.leaves_at {
                 Some(time) => actor.leaves_at(time),
                 None => actor,
@@ -284,6 +287,27 @@ impl Playback {
     }
 }
 
+/// At which paths something stands, and when: an actor can be put under it then.
+#[derive(Default)]
+struct Standing(BTreeMap<ActorPath, BTreeSet<Life>>);
+
+impl Standing {
+    fn add(&mut self, path: &ActorPath, life: Life) {
+        for path in ancestors(path).chain([path.clone()]) {
+            self.0.entry(path).or_default().insert(life);
+        }
+    }
+
+    /// Whether something stands at a path when one with this life joins.
+    fn has(&self, path: &ActorPath, life: &Life) -> bool {
+        let is_there = |other: &Life| match life.joins_at {
+            None => other.joins_at.is_none(),
+            Some(now) => other.joins_at <= Some(now) && other.leaves_at.is_none_or(|time| time > now),
+        };
+        self.0.get(path).is_some_and(|lives| lives.iter().any(is_there))
+    }
+}
+
 /// The first segment of a path.
 fn outermost(path: &ActorPath) -> ActorPath {
     ancestors(path).next().unwrap_or_else(|| path.clone())
@@ -302,7 +326,8 @@ fn scan(file: &Path) -> Result<(Vec<Recorded>, SimTime), LogError> {
     let mut checker = Checker::new(log.header());
     let mut instant = InstantRecord::default();
     let mut recorded: Vec<Recorded> = Vec::new();
-    let mut numbers: BTreeMap<Box<str>, usize> = BTreeMap::new();
+    // Who is in the world, by path.
+    let mut present: BTreeMap<Box<str>, usize> = BTreeMap::new();
     let mut tick = 0;
     loop {
         match log.next_block(&mut instant)? {
@@ -315,25 +340,38 @@ fn scan(file: &Path) -> Result<(Vec<Recorded>, SimTime), LogError> {
                 return Ok((recorded, checker.next_due()));
             }
         }
-        for RecordedMembership { change, line } in instant.membership() {
+        let now = instant.time;
+        // What was before the instant was stepped comes first. It surely was when somebody behind it joined or left at it.
+        let at_it = instant.membership().zip(1..).filter(|(recorded, _)| recorded.change.time == now);
+        let before = at_it.map(|(_, place)| place).last().unwrap_or(0);
+        // Until somebody has left in the first instant, those who join are there from the start on.
+        let mut is_start = tick == 0;
+        for (RecordedMembership { change, line }, place) in instant.membership().zip(0..) {
             let fault = |what: String| log.fault(line, what);
             let path = ActorPath::new(change.path).map_err(|error| fault(error.to_string()))?;
-            let known = numbers.get(change.path).copied();
-            match (change.kind, known) {
-                (MembershipKind::Join, None) => {
-                    numbers.insert(change.path.into(), recorded.len());
-                    let life = Life { first_due: change.time, leaves_at: None };
-                    recorded.push(Recorded { path, life, joins_later: (tick > 0).then_some(tick) });
+            match change.kind {
+                MembershipKind::Join => {
+                    let joins_at = if place < before { now } else { just_after(now) };
+                    present.insert(change.path.into(), recorded.len());
+                    let joins_at = (!is_start).then_some(joins_at);
+                    recorded.push(Recorded { path, life: Life { first_due: change.time, leaves_at: None, joins_at } });
                 }
-                (MembershipKind::Join, Some(number)) => recorded[number].joins_later = Some(tick),
-                (MembershipKind::Leave, Some(number)) => recorded[number].life.leaves_at = Some(change.time),
-                (MembershipKind::Leave, None) => {
-                    return Err(fault(format!("`{path}` leaves, and is not in the world")));
-                }
+                MembershipKind::Leave => match present.remove(change.path) {
+                    Some(number) => {
+                        is_start = false;
+                        recorded[number].life.leaves_at = Some(change.time);
+                    }
+                    None => return Err(fault(format!("`{path}` leaves, and is not in the world"))),
+                },
             }
         }
         tick += 1;
     }
+}
+
+/// The first time after an instant.
+fn just_after(now: SimTime) -> SimTime {
+    now.checked_add(SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX)
 }
 
 /// Plays one participant back: publishes what it published when it did, and is due when it was.

@@ -1,6 +1,6 @@
 //! The slow conductor.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chaconne_sim_core::fingerprint::{self, MembershipChange, MembershipKind};
 use chaconne_sim_core::membership::RefusedKind;
@@ -68,7 +68,9 @@ struct Run<'a> {
     blueprint: &'a Blueprint,
     /// In the order of joining.
     actors: Vec<Present>,
-    /// In the world's order.
+    /// The paths of these and of all their parts.
+    taken: BTreeSet<String>,
+    /// In the world's order, when it was asked for since the last join.
     leaves: Vec<Leaf>,
     sent: Vec<Sent>,
     lives: usize,
@@ -104,6 +106,7 @@ pub fn conduct(blueprint: &Blueprint) -> Outcome {
     let mut run = Run {
         blueprint,
         actors: Vec::new(),
+        taken: BTreeSet::new(),
         leaves: Vec::new(),
         sent: Vec::new(),
         lives: 0,
@@ -162,10 +165,9 @@ impl Run<'_> {
 
     /// Takes an actor in, when nothing speaks against it.
     fn join(&mut self, plan: ActorPlan) -> bool {
-        let taken: BTreeSet<String> =
-            self.actors.iter().flat_map(|actor| paths(&actor.plan.path, &actor.plan.node)).collect();
-        let is_free = paths(&plan.path, &plan.node).iter().all(|path| !taken.contains(path));
-        let stands = plan.path.rsplit_once('/').is_none_or(|(parent, _)| taken.contains(parent));
+        let own = paths(&plan.path, &plan.node);
+        let is_free = own.iter().all(|path| !self.taken.contains(path));
+        let stands = plan.path.rsplit_once('/').is_none_or(|(parent, _)| self.taken.contains(parent));
         let lies_ahead = |time: SimTime| self.last.is_none_or(|last| time > last);
         if !is_free || !stands || !lies_ahead(plan.first_due) || !plan.leaves_at.is_none_or(lies_ahead) {
             return false;
@@ -179,8 +181,8 @@ impl Run<'_> {
             self.leaves.push(leaf);
         }
         let leaves_at = plan.leaves_at.map(|time| (time, self.plan()));
+        self.taken.extend(own);
         self.actors.push(Present { plan, leaves_at });
-        self.bring_in_order();
         true
     }
 
@@ -193,8 +195,8 @@ impl Run<'_> {
     /// Sorts the participants: actor by actor, each followed by those under its path.
     fn bring_in_order(&mut self) {
         let plans: Vec<ActorPlan> = self.actors.iter().map(|actor| actor.plan.clone()).collect();
-        let order: Vec<String> = in_order(&plans).into_iter().map(|leaf| leaf.path).collect();
-        self.leaves.sort_by_key(|leaf| order.iter().position(|path| *path == leaf.path));
+        let order: BTreeMap<String, usize> = in_order(&plans).into_iter().map(|leaf| leaf.path).zip(0..).collect();
+        self.leaves.sort_by_key(|leaf| order.get(&leaf.path));
     }
 
     /// Takes an actor and all under its path out of the world; says whether there is one of that path.
@@ -202,7 +204,9 @@ impl Run<'_> {
         if !self.actors.iter().any(|actor| actor.plan.path == path) {
             return false;
         }
+        self.bring_in_order();
         let below = format!("{path}/");
+        self.taken.retain(|taken| taken != path && !taken.starts_with(&below));
         let (gone, stay): (Vec<Leaf>, Vec<Leaf>) =
             self.leaves.drain(..).partition(|leaf| leaf.path == path || leaf.path.starts_with(&below));
         self.leaves = stay;
@@ -228,18 +232,24 @@ impl Run<'_> {
     }
 
     fn instant(&mut self, now: SimTime) {
-        let mut is_instant = self.closing.take() == Some(now) || self.leaves.iter().any(|leaf| leaf.next_due == now);
+        let mut is_instant = self.closing == Some(now) || self.leaves.iter().any(|leaf| leaf.next_due == now);
+        let earliest = self.leaves.iter().map(|leaf| leaf.next_due).min().filter(|time| *time < SimTime::MAX);
+        let changes = self.membership.len();
         self.planned_leaves(now, None);
         while self.planned.first().is_some_and(|plan| plan.first_due <= now) {
             let plan = self.planned.remove(0);
             self.join(plan);
         }
+        self.bring_in_order();
         is_instant |= self.leaves.iter().any(|leaf| leaf.next_due == now);
         if is_instant {
+            self.closing = None;
             for (_, _, time) in &mut self.membership {
                 time.get_or_insert(now);
             }
             self.step_instant(now);
+        } else if self.membership.len() > changes {
+            self.closing = self.closing.into_iter().chain(earliest).min();
         }
     }
 

@@ -10,6 +10,7 @@
 //! * [`random`]: worlds by number, for comparing the two.
 
 pub mod conduct;
+pub mod drive;
 pub mod matcher;
 pub mod random;
 pub mod world;

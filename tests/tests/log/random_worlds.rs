@@ -5,8 +5,9 @@ use std::path::Path;
 use chaconne_conductor::{Actor, Conductor, ConductorConfig, RunReport};
 use chaconne_record::{Playback, Recorder, Verifier, check, diff};
 use chaconne_sim_core::{ActorPath, SimTime};
+use chaconne_tests::reference::drive::{drive, set_up_watched};
 use chaconne_tests::reference::random;
-use chaconne_tests::reference::world::Blueprint;
+use chaconne_tests::reference::world::{Blueprint, Views};
 use chaconne_tests::{path, world_with};
 
 use super::{folder, lines};
@@ -19,14 +20,9 @@ fn actors(blueprint: &Blueprint) -> Vec<Actor> {
     blueprint.actors.iter().map(|actor| actor.build(&Default::default())).collect()
 }
 
-/// Runs a world to its end, with those leaves that are asked of it from outside.
+/// Runs a world to its end, with what its driver does from outside.
 fn run(mut world: Conductor, blueprint: &Blueprint) -> RunReport {
-    for (time, leaving) in &blueprint.leaves {
-        // After a halt nothing happens any more. One that left with its parent, or is not there, cannot leave.
-        let _ = world.run_until(*time);
-        let _ = world.leave(&path(leaving));
-    }
-    let _ = world.run_until(blueprint.until);
+    drive(&mut world, blueprint, &Views::default());
     world.end(std::time::Duration::ZERO)
 }
 
@@ -118,4 +114,54 @@ fn a_large_world_is_recorded_checked_and_verified_in_its_batches() {
     world.add_monitor(Verifier::new(&log));
     assert!(run(world, &blueprint).is_complete());
     assert!(recorded.now > Some(SimTime::ZERO));
+}
+
+/// The signals of a log, without their numbers, which depend on when who joined is said to have joined.
+fn unnumbered(file: &Path) -> Vec<String> {
+    let mut signals: Vec<String> = signals(file)
+        .iter()
+        .map(|line| {
+            let (head, tail) = line.split_once(",\"seq\":").unwrap();
+            format!("{head}{}", tail.split_once(',').unwrap().1)
+        })
+        .collect();
+    signals.sort();
+    signals
+}
+
+#[test]
+fn living_worlds_are_recorded_checked_verified_and_played_back() {
+    let folder = folder();
+    let [log, again] = ["log.jsonl", "again.jsonl"].map(|name| folder.path().join(name));
+    let (mut joined, mut left) = (0, 0);
+    for number in 0..120 {
+        let blueprint = random::living_world(number);
+        for file in [&log, &again] {
+            let _ = std::fs::remove_file(file);
+        }
+        let recorded = run(set_up_watched(&blueprint, 1, Recorder::new(&log)), &blueprint);
+        let checked = check(&log, |_| ()).unwrap();
+        assert_eq!((checked.last.world_hash, checked.ticks), (recorded.world_hash, recorded.ticks), "world {number}");
+        let verified = run(set_up_watched(&blueprint, 4, Verifier::new(&log)), &blueprint);
+        assert_eq!((&verified.halt, &verified.end_failures), (&recorded.halt, &Vec::new()), "world {number}");
+        if recorded.halt.is_some() {
+            continue;
+        }
+        joined += recorded.joins - blueprint.actors.len() as u64;
+        left += recorded.leaves;
+        // Everybody from the log, alone.
+        let playback = Playback::open(&log).unwrap();
+        let config = ConductorConfig { threads: 2, ..settings(&blueprint, 2, true) };
+        let mut world = world_with(config, playback.actors(|_| true).unwrap());
+        world.add_monitor(Recorder::new(&again));
+        let _ = world.run_until(blueprint.until.min(playback.end()));
+        let played = world.end(std::time::Duration::ZERO);
+        assert!(played.is_complete(), "world {number}: {played}");
+        let (got, expected) = (unnumbered(&again), unnumbered(&log));
+        let place = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+        let differ = place.map(|place| (&got[place], &expected[place]));
+        assert_eq!((differ, got.len()), (None, expected.len()), "world {number}");
+        check(&again, |_| ()).unwrap();
+    }
+    assert!(joined > 300 && left > 300, "{joined} joined, {left} left");
 }

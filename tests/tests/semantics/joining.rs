@@ -151,7 +151,7 @@ fn a_join_at_an_instant_already_stepped_is_refused_to_driver_participant_and_pla
     assert_eq!(trace.lines(), ["0 spawner: -", "1 spawner: -", "2 spawner: -", &expected]);
     assert!(seen.iter().skip(1).all(|instant| instant.membership.is_empty()));
     let before = world.report();
-    for actor in [Actor::of("late", Probe::every(1)), Actor::of("late", Probe::every(1)).joins_when_due()] {
+    for actor in [Actor::of("late", Probe::every(1)), Actor::of("late", Probe::every(1)).joins_at(at(3))] {
         let error = world.add(actor.first_due(at(3))).unwrap_err().to_string();
         assert_eq!(error, refused("late", "3.0", "3.0"));
     }
@@ -335,8 +335,7 @@ fn a_subscription_starts_at_the_barrier_that_applies_the_join() {
 #[test]
 fn a_plan_comes_true_at_its_time_and_leaves_of_one_time_come_before_joins() {
     let one = |path: &str| Actor::of(path, Probe::every(1));
-    let planned =
-        [one("a").first_due(at(3)).joins_when_due(), one("c").first_due(at(2)).joins_when_due().leaves_at(at(4))];
+    let planned = [one("a").joins_at(at(3)), one("c").joins_at(at(2)).leaves_at(at(4))];
     let witness = Witness::default();
     let mut world = world([one("a"), one("b")]);
     world.add_monitor(witness.clone());
@@ -355,11 +354,30 @@ fn a_plan_comes_true_at_its_time_and_leaves_of_one_time_come_before_joins() {
 }
 
 #[test]
+fn one_that_joins_before_it_is_due_has_its_path_from_then_on() {
+    let one = |path: &str| Actor::of(path, Probe::every(1));
+    let mut world = world([one("a")]);
+    world.add(one("b").joins_at(SimTime::from_millis(1_500)).first_due(at(5))).unwrap();
+    world.run_until(at(2)).unwrap();
+    assert_eq!(world.participants(), 1);
+    world.run_until(at(3)).unwrap();
+    assert_eq!(world.participants(), 2);
+    assert!(world.add(one("b").first_due(at(4))).is_err());
+    // Nobody else is due any more: it is, at its first due time.
+    world.leave(&path("a")).unwrap();
+    world.run_until(at(9)).unwrap();
+    assert_eq!((world.now(), world.ticks()), (Some(at(8)), 8));
+    let mut alone = chaconne_tests::world([]);
+    alone.add(one("b").joins_at(at(1)).first_due(at(5))).unwrap();
+    assert_eq!(alone.next_instant(), Some(at(5)));
+}
+
+#[test]
 fn a_plan_that_cannot_come_true_is_told_in_the_report_and_changes_nothing() {
     let one = |path: &str| Actor::of(path, Probe::every(1));
     let mut planned = world([one("a")]);
     planned.leave_at(&path("b"), SimTime::from_millis(1_500)).unwrap();
-    planned.add(one("a").first_due(SimTime::from_millis(2_500)).joins_when_due()).unwrap();
+    planned.add(one("a").joins_at(SimTime::from_millis(2_500))).unwrap();
     planned.run_until(at(5)).unwrap();
     let report = planned.report();
     assert_eq!(

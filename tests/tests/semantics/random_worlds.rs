@@ -1,15 +1,15 @@
 //! Random worlds against a slow conductor that is written straight from the rules.
 
-use chaconne_conductor::{ConductorConfig, HaltCause, RunReport};
+use chaconne_conductor::{HaltCause, RunReport};
 use chaconne_tests::reference::conduct::{Outcome, conduct};
+use chaconne_tests::reference::drive::{drive, set_up};
 use chaconne_tests::reference::random;
-use chaconne_tests::reference::world::{Blueprint, Pool, View, Views};
-use chaconne_tests::{path, world_with};
+use chaconne_tests::reference::world::{Blueprint, View, Views};
 
 /// What the real conductor makes of a world.
 fn real(blueprint: &Blueprint, threads: usize, typed: bool) -> Outcome {
     let views = Views::default();
-    let report = drive(blueprint, threads, typed, &views);
+    let report = run(blueprint, threads, typed, &views);
     let halt = report.halt.map(|halt| {
         assert_eq!(halt.cause, HaltCause::Error("the dice said so".to_string()));
         (halt.path.unwrap().to_string(), halt.instant.unwrap().0, halt.others)
@@ -19,28 +19,9 @@ fn real(blueprint: &Blueprint, threads: usize, typed: bool) -> Outcome {
 }
 
 /// Runs a world as its blueprint says; leaves add what they are given to `views`.
-fn drive(blueprint: &Blueprint, threads: usize, typed: bool, views: &Views) -> RunReport {
-    let config = ConductorConfig { world: blueprint.name.clone(), seed: blueprint.seed, threads, typed };
-    let mut world = world_with(config, blueprint.actors.iter().map(|actor| actor.build(views)));
-    world.set_maker(Pool { nodes: blueprint.pool.clone(), views: views.clone() });
-    for actor in &blueprint.planned_joins {
-        world.add(actor.build(views).joins_when_due()).unwrap();
-    }
-    for (time, leaving) in &blueprint.planned_leaves {
-        world.leave_at(&path(leaving), *time).unwrap();
-    }
-    let mut drives: Vec<_> = blueprint.leaves.iter().map(|(time, leaving)| (*time, Err(leaving))).collect();
-    drives.extend(blueprint.joins.iter().map(|(time, joining)| (*time, Ok(joining))));
-    drives.sort_by_key(|(time, _)| *time);
-    for (time, drive) in drives {
-        // After a halt nothing happens any more. What is refused changes nothing.
-        let _ = world.run_until(time.min(blueprint.until));
-        match drive {
-            Ok(joining) => drop(world.add(joining.build(views))),
-            Err(leaving) => drop(world.leave(&path(leaving))),
-        }
-    }
-    let _ = world.run_until(blueprint.until);
+fn run(blueprint: &Blueprint, threads: usize, typed: bool, views: &Views) -> RunReport {
+    let mut world = set_up(blueprint, threads, typed, views);
+    drive(&mut world, blueprint, views);
     world.report()
 }
 
@@ -87,7 +68,7 @@ fn in_living_worlds_many_join_and_leave_and_are_refused() {
     let mut counts = [0; 4];
     for number in 0..100 {
         let blueprint = random::living_world(number);
-        let report = drive(&blueprint, 1, true, &Views::default());
+        let report = run(&blueprint, 1, true, &Views::default());
         for (count, more) in counts.iter_mut().zip([
             report.joins - report.participants as u64,
             report.leaves,

@@ -10,6 +10,8 @@ use chaconne_sim_core::time::SimTime;
 pub(super) struct Participants {
     index: BTreeMap<Box<str>, usize>,
     pub(super) rows: Vec<Row>,
+    /// Rows of those who left.
+    free: Vec<usize>,
     /// How many are due at each time.
     pub(super) due: BTreeMap<SimTime, usize>,
     /// The row after the one that stepped last: who steps next, as a rule.
@@ -46,9 +48,9 @@ impl Participants {
 
     /// Somebody who has not been heard of.
     fn add(&mut self, path: &str) -> usize {
-        let at = self.rows.len();
+        let at = self.free.pop().unwrap_or(self.rows.len());
         self.index.insert(path.into(), at);
-        self.rows.push(Row {
+        let row = Row {
             path: path.into(),
             next_due: None,
             last_step: None,
@@ -57,7 +59,11 @@ impl Participants {
             seq_is_known: !self.partial,
             heard: self.gaps,
             successor: at + 1,
-        });
+        };
+        match self.rows.get_mut(at) {
+            Some(free) => *free = row,
+            None => self.rows.push(row),
+        }
         at
     }
 
@@ -105,7 +111,13 @@ impl Participants {
         }
     }
 
-    pub(super) fn join(&mut self, path: &str, time: SimTime) -> Result<(), String> {
+    /// Whether this one is due now and leaves right behind.
+    pub(super) fn leaves_behind(&mut self, path: &str, now: SimTime) -> bool {
+        self.known(path).is_ok_and(|at| self.rows[at].leaves_at.is_some() && self.rows[at].next_due == Some(now))
+    }
+
+    /// Takes in that somebody joins, whose first signal has a number; the least that it can be where instants are missing.
+    pub(super) fn join(&mut self, path: &str, time: SimTime, first_seq: u64) -> Result<(), String> {
         if ActorPath::new(path).is_err() {
             return Err(format!("join: `{path}` is not a path"));
         }
@@ -113,11 +125,14 @@ impl Participants {
             Ok(at) if self.rows[at].next_due.is_some() => {
                 return Err(format!("join: `{path}` joins, and is in the world already"));
             }
-            // Sequence numbers of a path never restart.
             Ok(at) => at,
             Err(lost) => self.hear(path, lost),
         };
         self.set_due(at, Some(time));
+        let is_known = !self.partial;
+        let row = &mut self.rows[at];
+        row.seq = if is_known { first_seq } else { row.seq.max(first_seq) };
+        (row.seq_is_known, row.last_step) = (is_known, None);
         Ok(())
     }
 
@@ -145,7 +160,17 @@ impl Participants {
         if row.leaves_at.is_some_and(|time| row.next_due.is_none_or(|due| due >= time)) {
             row.leaves_at = None;
             self.set_due(at, None);
+            if !self.partial {
+                self.forget(at);
+            }
         }
+    }
+
+    /// Forgets one that left: only where instants are missing there is something to know of it.
+    fn forget(&mut self, at: usize) {
+        self.index.remove(&self.rows[at].path);
+        self.rows[at].path = Box::default();
+        self.free.push(at);
     }
 
     /// Takes a step in: it has to be due now.
@@ -157,7 +182,7 @@ impl Participants {
                 self.set_due(at, Some(now));
                 at
             }
-            Err(_) => return Err(format!("steps: `{path}` steps at {now} s, and has not joined")),
+            Err(_) => return Err(format!("steps: `{path}` steps at {now} s, and is not in the world")),
         };
         match self.rows[at].next_due {
             Some(due) if due == now => {}
