@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bevy::prelude::*;
 use chaconne::prelude::*;
-use common::{Failure, count};
+use common::{Failure, count, resident_bytes};
 use serde::Serialize;
 
 /// Time between two steps.
@@ -133,11 +133,4 @@ fn main() -> ExitCode {
 
 fn name(member: u64) -> String {
     format!("p{member}")
-}
-
-/// The resident memory of this process, where `/proc` tells.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(1024 * line.split_whitespace().next()?.parse::<u64>().ok()?)
 }

@@ -50,17 +50,17 @@ use bevy_app::{PluginGroup, PluginGroupBuilder};
 /// What a simulation program needs by name.
 pub mod prelude {
     pub use chaconne_conductor::{
-        Actor, Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, Mirroring, Monitor, NextDue, Population,
-        PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, RunEnded, RunReport, RunStatus,
-        Signal, StepCounters, Tick,
+        Actor, ActorMaker, Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, Mirroring,
+        Monitor, NextDue, Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup,
+        RunEnded, RunReport, RunStatus, Signal, StepCounters, Tick,
     };
     #[cfg(feature = "record")]
     pub use chaconne_record::{
         LogReader, Playback, ProvenanceAppExt, RecordPlugin, Recorder, Verification, Verifier, VerifyPlugin,
     };
     pub use chaconne_sim_core::{
-        ActorPath, AgentId, DetRng, Fingerprint, Key, KeyExpr, Latest, Participant, SimDuration, SimTime, StateWriter,
-        StepCtx, StepError, StepResult, Subscription,
+        ActorPath, AgentId, DetRng, Fingerprint, JoinRequest, Key, KeyExpr, Latest, Participant, Refusal, SimDuration,
+        SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription,
     };
 
     pub use crate::ChaconnePlugins;

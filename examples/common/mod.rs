@@ -149,3 +149,10 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let result = work();
     (start.elapsed().as_secs_f64(), result)
 }
+
+/// The resident memory of this process, where `/proc` tells.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(1024 * line.split_whitespace().next()?.parse::<u64>().ok()?)
+}
