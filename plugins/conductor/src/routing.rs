@@ -39,31 +39,69 @@ pub(crate) struct Sample {
 /// One key as one leaf publishes it.
 pub(crate) struct Output {
     pub(crate) key: Key,
+    /// One per receiver, by slot.
     pub(crate) routes: SmallVec<[Route; 1]>,
     pub(crate) newest: Option<Sample>,
 }
 
+#[derive(Clone, Copy)]
 struct Subscriber {
     leaf: u32,
     delivery: Delivery,
 }
 
-struct WildSubscriber {
-    expr: KeyExpr,
-    leaf: u32,
-    delivery: Delivery,
+/// Who subscribes under one expression, by slot.
+type Subscribers = SmallVec<[Subscriber; 1]>;
+
+/// Puts an item to where it belongs in a list that is sorted by a key, behind its equals.
+fn insert_by<T, K: Ord, const N: usize>(list: &mut SmallVec<[T; N]>, item: T, key: impl Fn(&T) -> K)
+where
+    [T; N]: smallvec::Array<Item = T>,
+{
+    let at = list.partition_point(|other| key(other) <= key(&item));
+    list.insert(at, item);
+}
+
+/// Removes the items with a key from a list that is sorted by it.
+fn remove_by<T, K: Ord, const N: usize>(list: &mut SmallVec<[T; N]>, of: K, key: impl Fn(&T) -> K)
+where
+    [T; N]: smallvec::Array<Item = T>,
+{
+    let from = list.partition_point(|item| key(item) < of);
+    let to = from + list[from..].partition_point(|item| key(item) == of);
+    list.drain(from..to);
+}
+
+/// The route to a receiver, made when there is none; and whether it was.
+fn route_to(routes: &mut SmallVec<[Route; 1]>, leaf: u32, inside: bool) -> (&mut Route, bool) {
+    let found = routes.binary_search_by_key(&leaf, |route| route.leaf);
+    let (Ok(at) | Err(at)) = found;
+    if found.is_err() {
+        routes.insert(at, Route { leaf, reach: Reach::default(), inside, waiting: None });
+    }
+    (&mut routes[at], found.is_err())
+}
+
+/// Removes a leaf from the subscribers under an expression.
+fn forget<K: Ord>(subscriptions: &mut BTreeMap<K, Subscribers>, of: &K, leaf: u32) {
+    if let Some(subscribers) = subscriptions.get_mut(of) {
+        remove_by(subscribers, leaf, |subscriber| subscriber.leaf);
+        if subscribers.is_empty() {
+            subscriptions.remove(of);
+        }
+    }
 }
 
 /// Subscriptions and outputs of the world.
 #[derive(Default)]
 pub(crate) struct Routing {
     /// Subscriptions without wild cards, by key.
-    concrete: BTreeMap<Key, SmallVec<[Subscriber; 1]>>,
-    /// Subscriptions with wild cards.
-    wild: Vec<WildSubscriber>,
+    concrete: BTreeMap<Key, Subscribers>,
+    /// Subscriptions with wild cards: many share one expression, which is matched once.
+    wild: BTreeMap<KeyExpr, Subscribers>,
     /// By leaf slot.
     outputs: Vec<SmallVec<[Output; 1]>>,
-    /// By leaf slot: the subscriptions, and the outputs with a route to the leaf.
+    /// By leaf slot: the subscriptions, and the outputs with a route to the leaf, in order.
     subscriptions: Vec<SmallVec<[KeyExpr; 1]>>,
     fed_by: Vec<SmallVec<[OutputId; 2]>>,
     /// Outputs by key, for those who subscribe later and for mirrors.
@@ -85,19 +123,18 @@ impl Routing {
         self.matching(expr, |ids| matching.extend_from_slice(ids));
         for id in matching {
             let routes = &mut self.outputs[id.leaf as usize][id.index as usize].routes;
-            // A subscription before this one may have made the route; it is the last one, then.
-            if routes.last().is_none_or(|route| route.leaf != leaf) {
-                routes.push(Route { leaf, reach: Reach::default(), inside: false, waiting: None });
-                self.fed_by[leaf as usize].push(id);
-            }
-            if let Some(route) = routes.last_mut() {
-                route.reach.join(delivery);
+            // A subscription before this one may have made the route.
+            let (route, is_new) = route_to(routes, leaf, false);
+            route.reach.join(delivery);
+            if is_new {
+                insert_by(&mut self.fed_by[leaf as usize], id, |id| *id);
             }
         }
-        match expr.as_key() {
-            Some(key) => self.concrete.entry(key).or_default().push(Subscriber { leaf, delivery }),
-            None => self.wild.push(WildSubscriber { expr: expr.clone(), leaf, delivery }),
-        }
+        let subscribers = match expr.as_key() {
+            Some(key) => self.concrete.entry(key).or_default(),
+            None => self.wild.entry(expr.clone()).or_default(),
+        };
+        insert_by(subscribers, Subscriber { leaf, delivery }, |subscriber| subscriber.leaf);
         self.subscriptions[leaf as usize].push(expr.clone());
     }
 
@@ -133,29 +170,23 @@ impl Routing {
     pub(crate) fn held_for(&self, leaf: u32) -> impl Iterator<Item = (OutputId, &Sample)> {
         self.fed_by[leaf as usize].iter().filter_map(move |&id| {
             let output = &self.outputs[id.leaf as usize][id.index as usize];
-            let wants = output.routes.iter().any(|route| route.leaf == leaf && route.reach.latest);
-            output.newest.as_ref().filter(|_| wants).map(|sample| (id, sample))
+            let at = output.routes.binary_search_by_key(&leaf, |route| route.leaf).ok()?;
+            output.newest.as_ref().filter(|_| output.routes[at].reach.latest).map(|sample| (id, sample))
         })
     }
 
     /// Removes all subscriptions of a leaf that leaves.
     pub(crate) fn unsubscribe(&mut self, leaf: u32) {
         for expr in std::mem::take(&mut self.subscriptions[leaf as usize]) {
-            match expr.as_key() {
-                Some(key) => {
-                    if let Some(subscribers) = self.concrete.get_mut(&key) {
-                        subscribers.retain(|subscriber| subscriber.leaf != leaf);
-                        if subscribers.is_empty() {
-                            self.concrete.remove(&key);
-                        }
-                    }
-                }
-                None => self.wild.retain(|subscriber| subscriber.leaf != leaf),
+            if let Some(key) = expr.as_key() {
+                forget(&mut self.concrete, &key, leaf);
+            } else {
+                forget(&mut self.wild, &expr, leaf);
             }
         }
         for id in std::mem::take(&mut self.fed_by[leaf as usize]) {
             if let Some(output) = self.outputs[id.leaf as usize].get_mut(id.index as usize) {
-                output.routes.retain(|route| route.leaf != leaf);
+                remove_by(&mut output.routes, leaf, |route| route.leaf);
             }
         }
     }
@@ -164,28 +195,20 @@ impl Routing {
     pub(crate) fn declare(&mut self, leaf: u32, key: Key, inside: std::ops::Range<u32>) -> OutputId {
         let mut routes: SmallVec<[Route; 1]> = SmallVec::new();
         let mut add = |receiver: u32, delivery: Delivery| {
-            let route = match routes.iter_mut().find(|route| route.leaf == receiver) {
-                Some(route) => route,
-                None => {
-                    let inside = inside.contains(&receiver);
-                    routes.push(Route { leaf: receiver, reach: Reach::default(), inside, waiting: None });
-                    routes.last_mut().expect("a route was pushed in the line before")
-                }
-            };
-            route.reach.join(delivery);
+            route_to(&mut routes, receiver, inside.contains(&receiver)).0.reach.join(delivery);
         };
         for subscriber in self.concrete.get(&key).into_iter().flatten() {
             add(subscriber.leaf, subscriber.delivery);
         }
-        for subscriber in &self.wild {
-            if subscriber.expr.matches(&key) {
+        for (_, subscribers) in self.wild.iter().filter(|(expr, _)| expr.matches(&key)) {
+            for subscriber in subscribers {
                 add(subscriber.leaf, subscriber.delivery);
             }
         }
         let slot = leaf as usize;
         let id = OutputId { leaf, index: self.outputs[slot].len() as u32 };
         for route in &routes {
-            self.fed_by[route.leaf as usize].push(id);
+            insert_by(&mut self.fed_by[route.leaf as usize], id, |id| *id);
         }
         self.by_key.entry(key.clone()).or_default().push(id);
         self.outputs[slot].push(Output { key, routes, newest: None });
@@ -199,7 +222,7 @@ impl Routing {
         for (output, index) in outputs[leaf as usize].iter_mut().zip(0..) {
             output.newest = None;
             for route in std::mem::take(&mut output.routes) {
-                fed_by[route.leaf as usize].retain(|id| id.leaf != leaf);
+                remove_by(&mut fed_by[route.leaf as usize], leaf, |id| id.leaf);
                 each(OutputId { leaf, index }, &route);
             }
             if let Some(ids) = by_key.get_mut(&output.key) {
