@@ -33,6 +33,7 @@
 
 mod deserializer;
 mod error;
+mod placed;
 #[cfg(test)]
 mod tests;
 
@@ -42,8 +43,9 @@ use serde::de::DeserializeOwned;
 
 pub use error::ParamError;
 
-pub(crate) use deserializer::{LITERAL, PLACED};
+pub(crate) use deserializer::LITERAL;
 pub(crate) use error::nearest;
+pub(crate) use placed::{Placed, Unread};
 
 use crate::text::{self, Kind, Place, Tree};
 use deserializer::ValueDeserializer;

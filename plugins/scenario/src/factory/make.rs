@@ -1,0 +1,224 @@
+//! From what is asked for to actors.
+
+use chaconne_conductor::population::{Population, PopulationParticipant};
+use chaconne_conductor::{Actor, Group, Node};
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::time::SimTime;
+
+use super::{Factories, Make, Shared, Site};
+use crate::error::{MakeError, Mistake};
+use crate::params::{Params, nearest};
+use crate::text::Place;
+
+/// The run for which actors are made.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The world's name.
+    pub world: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// The values of shared fields.
+    pub shared: Shared,
+}
+
+impl Setting {
+    /// A run without shared values.
+    pub fn new(world: impl Into<String>, seed: u64) -> Self {
+        Self { world: world.into(), seed, shared: Shared::default() }
+    }
+}
+
+/// An actor that is asked for.
+#[derive(Clone, Debug)]
+pub struct ActorSpec<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// What it is.
+    pub node: NodeSpec<'a>,
+    /// The first instant at which it is due.
+    pub first_due: SimTime,
+    /// The first instant at which it is not stepped any more.
+    pub leaves_at: Option<SimTime>,
+}
+
+/// A place in an actor's tree that is asked for.
+#[derive(Clone, Debug)]
+pub enum NodeSpec<'a> {
+    /// What a factory makes.
+    Made {
+        /// The factory's name.
+        factory: &'a str,
+        /// What it is given.
+        params: Params<'a>,
+        /// Where its name stands, if in a text.
+        place: Option<Place>,
+    },
+    /// Ordered children, by name.
+    Group(Vec<(&'a str, NodeSpec<'a>)>),
+}
+
+impl<'a> ActorSpec<'a> {
+    /// An actor that is first due at zero and stays for the whole run.
+    pub fn new(path: &'a str, node: NodeSpec<'a>) -> Self {
+        Self { path, node, first_due: SimTime::ZERO, leaves_at: None }
+    }
+
+    /// Sets the first instant at which it is due.
+    #[must_use]
+    pub fn first_due(mut self, time: SimTime) -> Self {
+        self.first_due = time;
+        self
+    }
+
+    /// Sets the first instant at which it is not stepped any more.
+    #[must_use]
+    pub fn leaves_at(mut self, time: SimTime) -> Self {
+        self.leaves_at = Some(time);
+        self
+    }
+}
+
+impl<'a> NodeSpec<'a> {
+    /// What a factory makes of parameters.
+    pub fn made(factory: &'a str, params: Params<'a>) -> Self {
+        Self::Made { factory, params, place: None }
+    }
+}
+
+/// What came out of a factory.
+pub(crate) enum Made {
+    Node(Node),
+    Population(Box<Population>),
+}
+
+impl Made {
+    fn into_node(self) -> Node {
+        match self {
+            Self::Node(node) => node,
+            Self::Population(population) => PopulationParticipant::from(*population).into(),
+        }
+    }
+
+    /// As an actor.
+    pub(crate) fn into_actor(self, path: &ActorPath, first_due: SimTime, leaves_at: Option<SimTime>) -> Actor {
+        let actor = match self {
+            Self::Node(node) => Actor::of(path.as_str(), node),
+            Self::Population(population) => {
+                Actor::of(path.as_str(), PopulationParticipant::from(population.first_due(first_due))).heavy()
+            }
+        };
+        let actor = actor.first_due(first_due);
+        match leaves_at {
+            Some(time) => actor.leaves_at(time),
+            None => actor,
+        }
+    }
+}
+
+impl Factories {
+    /// Makes an actor.
+    ///
+    /// # Errors
+    /// A malformed path, an unknown factory, parameters that do not fit, an empty group, times in the wrong order, and what
+    /// a factory refuses or panics with: the first of them.
+    pub fn make(&self, setting: &Setting, spec: &ActorSpec<'_>) -> Result<Actor, MakeError> {
+        let wrong = |path: &str, what: String| MakeError { path: path.to_owned(), mistake: Mistake::new(None, what) };
+        let path = ActorPath::new(spec.path).map_err(|error| wrong(spec.path, error.to_string()))?;
+        if [SimTime::MIN, SimTime::MAX].contains(&spec.first_due) {
+            return Err(wrong(
+                spec.path,
+                "its first due time is one end of time; give it a time in between".to_owned(),
+            ));
+        }
+        if let Some(leaves_at) = spec.leaves_at.filter(|&time| time <= spec.first_due) {
+            let first_due = spec.first_due;
+            let what = format!("it leaves at {leaves_at} s, and is first due at {first_due} s; let it leave later");
+            return Err(wrong(spec.path, what));
+        }
+        let mut mistakes = Vec::new();
+        let made = self.make_node(setting, &path, &path, &spec.node, &mut mistakes);
+        match (made, mistakes.into_iter().next()) {
+            (Some(made), None) => Ok(made.into_actor(&path, spec.first_due, spec.leaves_at)),
+            (_, Some(error)) => Err(error),
+            (None, None) => Err(wrong(spec.path, "nothing was made".to_owned())),
+        }
+    }
+
+    /// Makes what stands at `path` in an actor; what is wrong, in any part, is added to `mistakes`.
+    pub(crate) fn make_node(
+        &self,
+        setting: &Setting,
+        actor: &ActorPath,
+        path: &ActorPath,
+        spec: &NodeSpec<'_>,
+        mistakes: &mut Vec<MakeError>,
+    ) -> Option<Made> {
+        let mut wrong = |path: &str, mistake| mistakes.push(MakeError { path: path.to_owned(), mistake });
+        match spec {
+            NodeSpec::Made { factory, params, place } => {
+                let made = self.call(factory, *place, params, &Site { setting, path, actor });
+                made.map_err(|mistake| wrong(path.as_str(), mistake)).ok()
+            }
+            NodeSpec::Group(children) if children.is_empty() => {
+                wrong(path.as_str(), Mistake::new(None, "it has no children; give it at least one"));
+                None
+            }
+            NodeSpec::Group(children) => {
+                let mut group = Some(Group::default());
+                for (name, child) in children {
+                    let node = match path.join(name) {
+                        Ok(path) => self.make_node(setting, actor, &path, child, mistakes).map(Made::into_node),
+                        Err(error) => {
+                            mistakes.push(MakeError {
+                                path: path.to_string(),
+                                mistake: Mistake::new(None, error.to_string()),
+                            });
+                            None
+                        }
+                    };
+                    group = group.zip(node).map(|(group, node)| group.child(*name, node));
+                }
+                group.map(|group| Made::Node(group.into()))
+            }
+        }
+    }
+
+    /// Calls one factory.
+    fn call(&self, name: &str, place: Option<Place>, params: &Params<'_>, site: &Site<'_>) -> Result<Made, Mistake> {
+        let Some(factory) = self.factories.get(name) else {
+            return Err(Mistake::new(place, self.unknown(name, |_| true)));
+        };
+        match &factory.make {
+            Make::Node(make) => make(params, site).map(Made::Node),
+            Make::Population(make) => make(params, site).map(|population| Made::Population(Box::new(population))),
+        }
+    }
+
+    /// Makes a population.
+    pub(crate) fn make_population(
+        &self,
+        setting: &Setting,
+        path: &ActorPath,
+        (name, place): (&str, Place),
+        params: &Params<'_>,
+    ) -> Result<Population, Mistake> {
+        let is_population = |make: &Make| matches!(make, Make::Population(_));
+        match self.factories.get(name).map(|factory| &factory.make) {
+            Some(Make::Population(make)) => make(params, &Site { setting, path, actor: path }),
+            Some(Make::Node(_)) => {
+                Err(Mistake::new(place, format!("`{name}` does not make populations; write it under `actors`")))
+            }
+            None => Err(Mistake::new(place, self.unknown(name, is_population))),
+        }
+    }
+
+    fn unknown(&self, name: &str, fits: impl Fn(&Make) -> bool) -> String {
+        let known = self.factories.iter().filter(|(_, factory)| fits(&factory.make)).map(|(name, _)| name.as_str());
+        let known: Vec<&str> = known.collect();
+        let advice = match known.as_slice() {
+            [] => "no factory is registered that could make it".to_owned(),
+            known => nearest(name, known.iter().copied()),
+        };
+        format!("unknown type `{}`; {advice}", name.escape_debug())
+    }
+}

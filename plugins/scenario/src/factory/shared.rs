@@ -1,0 +1,79 @@
+//! Values that many factories use: a road, a map.
+
+use std::any::{Any, TypeId};
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::SchemaOf;
+use crate::error::Mistake;
+use crate::params::Params;
+
+/// The values of a run's shared fields, at most one of each type. Copies share them.
+#[derive(Clone, Default)]
+pub struct Shared(Vec<(TypeId, Arc<dyn Any + Send + Sync>)>);
+
+impl Shared {
+    /// The value of a type.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let (_, value) = self.0.iter().find(|(type_id, _)| *type_id == TypeId::of::<T>())?;
+        value.clone().downcast().ok()
+    }
+
+    /// The same values and one more, which replaces another of its type.
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(mut self, value: impl Into<Arc<T>>) -> Self {
+        self.insert(TypeId::of::<T>(), value.into());
+        self
+    }
+
+    pub(super) fn insert(&mut self, type_id: TypeId, value: Arc<dyn Any + Send + Sync>) {
+        self.0.retain(|(other, _)| *other != type_id);
+        self.0.push((type_id, value));
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Shared({} values)", self.0.len())
+    }
+}
+
+/// What the loader of a shared field returns.
+#[derive(Clone, Debug)]
+pub struct Loaded<T> {
+    /// The value.
+    pub value: Arc<T>,
+    /// The files that were read for it, which are inputs of the run.
+    pub files: Vec<PathBuf>,
+}
+
+impl<T> Loaded<T> {
+    /// A value for which no file was read.
+    pub fn new(value: impl Into<Arc<T>>) -> Self {
+        Self { value: value.into(), files: Vec::new() }
+    }
+
+    /// A value that was read from a file.
+    pub fn from_file(value: impl Into<Arc<T>>, file: impl Into<PathBuf>) -> Self {
+        Self { value: value.into(), files: vec![file.into()] }
+    }
+}
+
+/// A registered shared field.
+#[derive(Clone)]
+pub(super) struct Share {
+    pub(super) about: String,
+    pub(super) at: &'static Location<'static>,
+    pub(super) type_id: TypeId,
+    pub(super) load: Load,
+    pub(super) schema: SchemaOf,
+}
+
+pub(super) type Load = Arc<dyn Fn(&Params<'_>, &Path) -> Result<SharedValue, Mistake> + Send + Sync>;
+
+/// [`Loaded`] without its type.
+pub(super) struct SharedValue {
+    pub(super) value: Arc<dyn Any + Send + Sync>,
+    pub(super) files: Vec<PathBuf>,
+}

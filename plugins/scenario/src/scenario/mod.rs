@@ -1,0 +1,139 @@
+//! Scenario files: a world, written down.
+//!
+//! ```json5
+//! {
+//!   world: "highway", seed: 42, end: 30.0, about: "one car comes, another goes",
+//!   // A field that somebody has registered with `Factories::share`:
+//!   road: "../roads/demo.json",
+//!   actors: [
+//!     { path: "ego", type: "car", params: { lane: 1 }, leaves_at: 20.0 },
+//!     { path: "ego/camera", type: "camera" },
+//!     { path: "rig", children: [{ name: "lens", type: "lens" }, { name: "chip", type: "chip" }] },
+//!   ],
+//!   populations: [{ path: "fleet", type: "fleet", every: 0.1, params: { cars: 1000 } }],
+//!   joins: [{ at: 5.0, path: "late", type: "car", params: { lane: 2 } }],
+//!   leaves: [{ at: 10.0, path: "rig" }],
+//! }
+//! ```
+//!
+//! The format is JSON5. Times are in seconds, exact to the nanosecond. Actors come first in the world's order, in the order of
+//! the file, then populations in theirs; those that join later follow by time. At one time leaves come before joins, so that
+//! a path that has become free can be taken. What is made is checked when the file is read: types, parameters, paths,
+//! and who is in the world when. Participants that a factory puts into one actor are not seen here: that two things want
+//! one of their paths is found when the actor is added to a world.
+
+mod file;
+mod load;
+mod schema;
+mod timeline;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use chaconne_conductor::Actor;
+use chaconne_sim_core::path::ActorPath;
+use chaconne_sim_core::time::SimTime;
+
+pub(crate) use file::FIELDS;
+pub use schema::{scenario_schema, scenario_schema_text};
+
+use crate::error::{Mistake, ScenarioError};
+use crate::factory::{Factories, Setting};
+use crate::text::{self, MOST_BYTES};
+
+/// A scenario that has been read, checked and made: what is added to a world, now and later.
+pub struct Scenario {
+    /// The world's name, the seed, and the values of shared fields: what later joins are made for.
+    pub setting: Setting,
+    /// The first instant that is not stepped.
+    pub end: Option<SimTime>,
+    /// Actors and populations of the first instant, in the world's order.
+    pub actors: Vec<Actor>,
+    /// Actors that join later and when, in the order of their joining.
+    pub joins: Vec<(SimTime, Actor)>,
+    /// Who leaves when, in order of time, beside those that were made with a time at which they leave.
+    pub leaves: Vec<(SimTime, ActorPath)>,
+    /// The files that were read, the scenario's own first.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// What is used instead of what the file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// The seed.
+    pub seed: Option<u64>,
+    /// The end of the run.
+    pub end: Option<SimTime>,
+}
+
+impl Scenario {
+    /// Reads a file. Relative paths in it start from its folder.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds mistakes: all that could be found.
+    pub fn from_file(
+        path: impl AsRef<Path>,
+        factories: &Factories,
+        overrides: Overrides,
+    ) -> Result<Self, ScenarioError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let mut bytes = Vec::new();
+        // One byte more than may be shows that there is too much.
+        let read = File::open(path).and_then(|file| file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
+        if let Err(source) = read {
+            return Err(ScenarioError::Read { file: name, source });
+        }
+        let text = text::decode(&bytes)
+            .map_err(|error| ScenarioError::Mistakes { file: name.clone(), mistakes: vec![error.into()] })?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        let mut scenario = Self::from_text(text, &name, base, factories, overrides)?;
+        scenario.inputs.insert(0, path.to_owned());
+        Ok(scenario)
+    }
+
+    /// Reads a text. `name` names it in errors, and relative paths in it start from `base`.
+    ///
+    /// # Errors
+    /// When it holds mistakes: all that could be found.
+    pub fn from_text(
+        text: &str,
+        name: &str,
+        base: &Path,
+        factories: &Factories,
+        overrides: Overrides,
+    ) -> Result<Self, ScenarioError> {
+        let mistakes = |mut mistakes: Vec<Mistake>| {
+            mistakes.sort_by_key(|mistake| mistake.place);
+            ScenarioError::Mistakes { file: name.to_owned(), mistakes }
+        };
+        let tree = text::parse(text).map_err(|error| mistakes(vec![error.into()]))?;
+        load::load(&tree, base, factories, overrides).map_err(mistakes)
+    }
+
+    /// The world's name.
+    pub fn world(&self) -> &str {
+        &self.setting.world
+    }
+
+    /// The run's seed.
+    pub fn seed(&self) -> u64 {
+        self.setting.seed
+    }
+}
+
+impl std::fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths: Vec<&str> = self.actors.iter().map(Actor::path).collect();
+        let joins: Vec<(SimTime, &str)> = self.joins.iter().map(|(time, actor)| (*time, actor.path())).collect();
+        f.debug_struct("Scenario")
+            .field("setting", &self.setting)
+            .field("end", &self.end)
+            .field("actors", &paths)
+            .field("joins", &joins)
+            .field("leaves", &self.leaves)
+            .field("inputs", &self.inputs)
+            .finish()
+    }
+}
