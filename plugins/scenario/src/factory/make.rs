@@ -115,6 +115,18 @@ impl Made {
     }
 }
 
+/// The most segments of a path: trees are walked by recursion.
+const MOST_SEGMENTS: usize = 128;
+
+/// Refuses a path that is deeper than a world takes, in words.
+pub(crate) fn check_depth(path: &ActorPath) -> Result<(), String> {
+    let segments = path.segments().count();
+    if segments <= MOST_SEGMENTS {
+        return Ok(());
+    }
+    Err(format!("a path of {segments} segments is deeper than {MOST_SEGMENTS}; use fewer"))
+}
+
 impl Factories {
     /// Makes an actor.
     ///
@@ -154,6 +166,10 @@ impl Factories {
         mistakes: &mut Vec<MakeError>,
     ) -> Option<Made> {
         let mut wrong = |path: &str, mistake| mistakes.push(MakeError { path: path.to_owned(), mistake });
+        if let Err(what) = check_depth(path) {
+            wrong(path.as_str(), Mistake::new(None, what));
+            return None;
+        }
         match spec {
             NodeSpec::Made { factory, params, place } => {
                 let made = self.call(factory, *place, params, &Site { setting, path, actor });

@@ -43,11 +43,14 @@ use bevy_ecs::resource::Resource;
 use chaconne_conductor::Node;
 use chaconne_conductor::population::Population;
 use chaconne_sim_core::path::{ActorPath, is_segment};
+use chaconne_sim_core::rng::{DetRng, Domain, StreamKey};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 
 pub use make::{ActorSpec, NodeSpec, Setting};
 pub use shared::{Loaded, Shared};
+
+pub(crate) use make::check_depth;
 
 use crate::error::{FactoryError, Mistake};
 use crate::params::{ParamError, Params};
@@ -68,9 +71,14 @@ impl<'a> Site<'a> {
         &self.setting.world
     }
 
-    /// The run's seed. To draw from while something is made, use streams of `Domain::Setup` under its path.
+    /// The run's seed.
     pub fn seed(&self) -> u64 {
         self.setting.seed
+    }
+
+    /// A random stream for the making of this: the same for the same seed, path and label, whoever else is made.
+    pub fn rng(&self, label: &'static str) -> DetRng {
+        StreamKey::new(self.seed(), Domain::SetUp, self.path.as_str(), label, 0).stream(0)
     }
 
     /// The path of what is being made.

@@ -90,6 +90,8 @@ fn what_cannot_be_made_is_named_by_its_path() {
     ] {
         assert_eq!(make(&spec).err().unwrap(), error);
     }
+    let deep = (0..200).fold(leaf("still"), |node, _| group("a", node));
+    assert!(make(&ActorSpec::new("a", deep)).err().unwrap().ends_with("129 segments is deeper than 128; use fewer"));
     assert!(make(&ActorSpec::new("a//b", leaf("still"))).err().unwrap().contains("segment 2"));
     assert!(make(&ActorSpec::new("a", group("b c", leaf("still")))).err().unwrap().contains("segment 2"));
 }

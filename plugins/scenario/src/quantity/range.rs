@@ -235,7 +235,9 @@ pub fn schema<T: RangeNumber>(range: &Range<T>) -> Schema {
         Bound::Unbounded => {}
     }
     if !range.unit.is_empty() {
+        // The description gives way to the field's own, the unit does not.
         schema.insert("description".to_owned(), json!(format!("in {}", range.unit)));
+        schema.insert("unit".to_owned(), json!(range.unit));
     }
     schema
 }

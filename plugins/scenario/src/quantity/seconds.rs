@@ -37,18 +37,18 @@ mod sealed {
 pub trait InSeconds: Copy + Serialize + sealed::Sealed {
     /// From decimal seconds.
     #[doc(hidden)]
-    fn from_text(text: &str) -> Result<Self, String>;
+    fn from_text(text: &str) -> Option<Self>;
 }
 
 impl InSeconds for SimTime {
-    fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: chaconne_sim_core::time::TimeError| error.to_string())
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
     }
 }
 
 impl InSeconds for SimDuration {
-    fn from_text(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: chaconne_sim_core::time::TimeError| error.to_string())
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
     }
 }
 
@@ -96,8 +96,8 @@ impl<'de, T: InSeconds> Deserialize<'de> for Seconds<T> {
 
         impl<T: InSeconds> SecondsVisitor<T> {
             fn read<E: de::Error>(&self, literal: &str) -> Result<Seconds<T>, E> {
-                let text = plain(literal).ok_or_else(|| E::invalid_value(Unexpected::Str(literal), self))?;
-                T::from_text(&text).map(Seconds).map_err(E::custom)
+                let time = plain(literal).and_then(|text| T::from_text(&text));
+                time.map(Seconds).ok_or_else(|| E::invalid_value(Unexpected::Str(literal), self))
             }
         }
 
@@ -105,7 +105,7 @@ impl<'de, T: InSeconds> Deserialize<'de> for Seconds<T> {
             type Value = Seconds<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time in seconds with at most nine decimals, such as 2.5")
+                f.write_str("a time in seconds, such as 2.5, with at most nine decimals and within 292 years of 0")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {

@@ -51,7 +51,7 @@ fn a_range_stands_in_the_schema() {
     assert_eq!(
         schema.pointer("/properties/speed"),
         Some(
-            &json!({ "type": "number", "exclusiveMinimum": 0.0, "maximum": 100.0, "description": "in m/s", "default": 30.0 })
+            &json!({ "type": "number", "exclusiveMinimum": 0.0, "maximum": 100.0, "description": "in m/s", "unit": "m/s", "default": 30.0 })
         )
     );
     assert_eq!(schemars::schema_for!(Lane).as_value()["maximum"], json!(8));
@@ -85,7 +85,7 @@ fn seconds_are_read_from_the_digits() {
     for text in ["0.0000000001", "1e-10", "1e30", "1e999999999999", "'now'", "9223372036.9", "true", "[]"] {
         assert!(time(text).is_err(), "{text}");
     }
-    assert!(time("0.0000000001").unwrap_err().contains("more than nine decimals"));
+    assert!(time("0.0000000001").unwrap_err().contains("at most nine decimals"));
 }
 
 #[test]

@@ -12,12 +12,9 @@ use super::file::{ActorEntry, ChildEntry, FIELDS, Given, JoinEntry, Later, Leave
 use super::timeline::{Arrival, Departure, Part, check};
 use super::{Overrides, Scenario};
 use crate::error::Mistake;
-use crate::factory::{Factories, NodeSpec, Setting, Shared};
+use crate::factory::{Factories, NodeSpec, Setting, Shared, check_depth};
 use crate::params::{Params, Placed, Unread, nearest};
 use crate::text::{Kind, Place, Tree};
-
-/// The most segments of a path.
-const MOST_SEGMENTS: usize = 128;
 
 /// Reads a file's tree.
 pub(super) fn load(
@@ -52,8 +49,9 @@ pub(super) fn load(
     let mut arrivals = loader.actors(&setting, &file.actors);
     arrivals.extend(loader.populations(&setting, &file.populations));
     arrivals.extend(loader.joins(&setting, &file.joins));
+    let complete = arrivals.len() == file.actors.len() + file.populations.len() + file.joins.len();
     let departures = loader.leaves(&file.leaves);
-    check(&arrivals, &departures, &mut loader.mistakes);
+    check(&arrivals, complete, &departures, &mut loader.mistakes);
     if !loader.mistakes.is_empty() {
         return Err(loader.mistakes);
     }
@@ -238,13 +236,13 @@ impl<'t> Loader<'t> {
                 return None;
             }
         };
-        let segments = path.segments().count();
-        if segments > MOST_SEGMENTS {
-            let what = format!("a path of {segments} segments is deeper than {MOST_SEGMENTS}; use fewer");
-            self.mistakes.push(Mistake::new(text.place, what));
-            return None;
+        match check_depth(&path) {
+            Ok(()) => Some(path),
+            Err(what) => {
+                self.mistakes.push(Mistake::new(text.place, what));
+                None
+            }
         }
-        Some(path)
     }
 
     fn params(&self, params: Option<&Unread<Given>>, place: Place) -> Params<'t> {

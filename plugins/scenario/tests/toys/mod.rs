@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bevy_app::App;
 use chaconne_conductor::{Actor, Population, Tick};
 use chaconne_scenario::quantity::Range;
-use chaconne_scenario::{Factories, Loaded, Overrides, Params, Scenario, ScenarioError, Site, text};
+use chaconne_scenario::{Factories, FactoryError, Loaded, Overrides, Params, Scenario, ScenarioError, Site, text};
 use chaconne_sim_core::{Participant, SimDuration, StepCtx, StepResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -61,20 +61,20 @@ impl Participant for Car {
     }
 }
 
-pub(crate) fn factories() -> Factories {
+/// Those that read no files and do not panic.
+pub(crate) fn harmless() -> Result<Factories, FactoryError> {
     let mut factories = Factories::default();
     let car = |params: CarParams, _: &Site<'_>| match params.law {
         Law::Lane(lane) if lane > 3 => Err(format!("there is no lane {lane}; use one up to 3")),
         _ => Ok(Actor::group().child("controller", Car(1.0)).child("physics", Car(params.speed.get()))),
     };
-    factories.add("car", "a car with a controller", car).unwrap();
-    factories.add("lens", "half a camera", |_: Nothing, _: &Site<'_>| Ok::<_, String>(Car(0.5))).unwrap();
+    factories.add("car", "a car with a controller", car)?;
+    factories.add("lens", "half a camera", |_: Nothing, _: &Site<'_>| Ok::<_, String>(Car(0.5)))?;
     let tracker = |_: Nothing, site: &Site<'_>| {
         let road: Arc<Road> = site.shared().ok_or("it needs a `road`; add one to the scenario")?;
         Ok::<_, &str>(Car(road.length))
     };
-    factories.add("tracker", "follows the road", tracker).unwrap();
-    factories.add("bomb", "panics", |_: Nothing, _: &Site<'_>| -> Result<Car, String> { panic!("boom") }).unwrap();
+    factories.add("tracker", "follows the road", tracker)?;
     let herd = |params: HerdParams, site: &Site<'_>| {
         if params.agents > 1_000_000 {
             return Err(format!("`{}` has too many agents", site.path()));
@@ -83,17 +83,27 @@ pub(crate) fn factories() -> Factories {
             app.add_systems(Tick, || {});
         }))
     };
-    factories.add_population("herd", "agents that do nothing", herd).unwrap();
-    let road = |file: String, base: &Path| {
-        let file = base.join(file);
-        let text =
-            std::fs::read_to_string(&file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-        let length: f64 =
-            Params::from_json(&text).and_then(|params| params.read()).map_err(|error| error.to_string())?;
-        Ok::<_, String>(Loaded::from_file(Road { length }, file))
+    factories.add_population("herd", "agents that do nothing", herd)?;
+    Ok(factories)
+}
+
+/// All of them.
+pub(crate) fn factories() -> Factories {
+    let all = || {
+        let mut factories = harmless()?;
+        let bomb = |_: Nothing, _: &Site<'_>| -> Result<Car, String> { panic!("boom") };
+        factories.add("bomb", "panics", bomb)?;
+        factories.share("road", "a file with a road", road)?;
+        Ok::<_, FactoryError>(factories)
     };
-    factories.share("road", "a file with a road", road).unwrap();
-    factories
+    all().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn road(file: String, base: &Path) -> Result<Loaded<Road>, String> {
+    let file = base.join(file);
+    let text = std::fs::read_to_string(&file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+    let length = Params::from_json(&text).and_then(|params| params.read()).map_err(|error| error.to_string())?;
+    Ok(Loaded::from_file(Road { length }, file))
 }
 
 pub(crate) fn load(text: &str) -> Result<Scenario, ScenarioError> {
