@@ -130,7 +130,8 @@ pub enum ScenarioError {
 }
 
 impl ScenarioError {
-    /// The mistakes, in the order of the text; none when the file could not be read.
+    /// The mistakes, in the order of the text; none when the file could not be read. Of a hundred joins and leaves that
+    /// fail, later ones are not looked at.
     pub fn errors(&self) -> &[Mistake] {
         match self {
             Self::Read { .. } => &[],

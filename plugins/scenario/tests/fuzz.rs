@@ -10,7 +10,7 @@ const CORPUS: [&str; 3] =
     [include_str!("corpus/whole.json5"), include_str!("corpus/mistakes.json5"), include_str!("corpus/text.json5")];
 
 /// What a mutation puts in: words of the format, signs of JSON5, and values at the ends of ranges.
-const WORDS: [&str; 36] = [
+const WORDS: [&str; 37] = [
     "{",
     "}",
     "[",
@@ -25,6 +25,7 @@ const WORDS: [&str; 36] = [
     "/*",
     "*/",
     "\n",
+    "\r\n",
     "\u{2028}",
     "\u{feff}",
     "é",

@@ -1,6 +1,6 @@
 //! Who is in the world when: paths that are taken, parents that are missing, leaves of nobody.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use chaconne_conductor::Actor;
@@ -42,7 +42,8 @@ pub(super) struct Departure {
 /// Goes through the run, from one arrival or departure to the next. At one time departures come first. `arrivals` are not
 /// `complete` when some could not be read: nobody is then said to be missing.
 pub(super) fn check(arrivals: &[Arrival], complete: bool, departures: &[Departure], mistakes: &mut Vec<Mistake>) {
-    let mut world = World { arrivals, complete, present: BTreeMap::new(), mistakes };
+    let known = arrivals.iter().map(|arrival| &arrival.path).collect();
+    let mut world = World { arrivals, known, complete, present: BTreeMap::new(), mistakes };
     let mut events: Vec<(SimTime, Event)> = Vec::new();
     for (index, arrival) in arrivals.iter().enumerate() {
         match arrival.joins_at {
@@ -54,6 +55,9 @@ pub(super) fn check(arrivals: &[Arrival], complete: bool, departures: &[Departur
     events.extend(departures.iter().enumerate().map(|(index, departure)| (departure.at, Event::Leave(index))));
     events.sort();
     for (at, event) in events {
+        if world.mistakes.len() > MOST_MISTAKES {
+            return;
+        }
         match event {
             Event::Leave(index) => world.leave(&departures[index]),
             Event::Expire(index) => world.expire(index),
@@ -72,6 +76,8 @@ enum Event {
 
 struct World<'a> {
     arrivals: &'a [Arrival],
+    /// The paths of all arrivals.
+    known: BTreeSet<&'a ActorPath>,
     complete: bool,
     present: BTreeMap<ActorPath, Present>,
     mistakes: &'a mut Vec<Mistake>,
@@ -86,6 +92,9 @@ struct Present {
     is_made: bool,
     place: Place,
 }
+
+/// With more mistakes than these, no more are looked for: nobody reads them, and each costs a search for what is meant.
+const MOST_MISTAKES: usize = 100;
 
 /// With more names than these, none is looked for that may be meant.
 const MOST_NAMES: usize = 1_000;
@@ -157,7 +166,7 @@ impl World<'_> {
                 format!("`{path}` cannot leave alone: it is a part of `{actor}`, and an actor leaves as a whole")
             }
             None if !self.complete => return,
-            None if self.arrivals.iter().any(|arrival| arrival.path == *path) => {
+            None if self.known.contains(path) => {
                 format!("no actor `{path}` is in the world at {at} s; choose a time at which it is")
             }
             None => {
