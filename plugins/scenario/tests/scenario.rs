@@ -301,6 +301,9 @@ fn the_schema_knows_every_type_and_shared_field() {
     let schema = scenario_schema(&factories());
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["properties"]["road"], json!({ "type": "string", "description": "a file with a road" }));
+    let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    let all = ["$schema", "about", "actors", "end", "joins", "leaves", "populations", "road", "seed", "world"];
+    assert_eq!(fields, all);
     assert_eq!(schema["properties"]["end"]["exclusiveMinimum"], json!(0.0));
     let names = |entry: &str| -> Vec<Value> {
         let types = &schema["$defs"][entry]["properties"]["type"]["oneOf"];

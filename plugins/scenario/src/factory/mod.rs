@@ -50,7 +50,7 @@ use serde::de::DeserializeOwned;
 pub use make::{ActorSpec, NodeSpec, Setting};
 pub use shared::{Loaded, Shared};
 
-pub(crate) use make::check_depth;
+pub(crate) use make::{Made, check_depth};
 
 use crate::error::{FactoryError, Mistake};
 use crate::params::{ParamError, Params};

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use chaconne_conductor::Actor;
-use chaconne_conductor::population::PopulationParticipant;
 use chaconne_sim_core::path::{ActorPath, is_segment};
 use chaconne_sim_core::time::SimTime;
 use serde::de::DeserializeOwned;
@@ -12,7 +10,7 @@ use super::file::{ActorEntry, ChildEntry, FIELDS, Given, JoinEntry, Later, Leave
 use super::timeline::{Arrival, Departure, Part, check};
 use super::{Overrides, Scenario};
 use crate::error::Mistake;
-use crate::factory::{Factories, NodeSpec, Setting, Shared, check_depth};
+use crate::factory::{Factories, Made, NodeSpec, Setting, Shared, check_depth};
 use crate::params::{Params, Placed, Unread, nearest};
 use crate::text::{Kind, Place, Tree};
 
@@ -114,9 +112,9 @@ impl<'t> Loader<'t> {
             let key = member.key.as_str();
             if names.contains(&key) {
                 fields.push((key, &member.value));
-            } else if key == "$schema" {
             } else if FIELDS.contains(&key) {
-                own.push(member.clone());
+                // The schema is for editors.
+                own.extend((key != "$schema").then(|| member.clone()));
             } else {
                 let advice = nearest(key, FIELDS[1..].iter().copied().chain(names.iter().copied()));
                 let what = format!("unknown field `{}`; {advice}", key.escape_debug());
@@ -191,8 +189,8 @@ impl<'t> Loader<'t> {
                             Some(every) => population.every(every.get()),
                             None => population,
                         };
-                        let participant = PopulationParticipant::from(population.first_due(first_due));
-                        actor = Some(timed(Actor::of(path.as_str(), participant).heavy(), first_due, leaves_at));
+                        let made = Made::Population(Box::new(population));
+                        actor = Some(made.into_actor(&path, first_due, leaves_at));
                     }
                     Err(mistake) => self.mistakes.push(placed(mistake, entry.kind.place)),
                 }
@@ -337,14 +335,6 @@ struct Asked {
     first_due: SimTime,
     leaves_at: Option<Placed<Later>>,
     joins: bool,
-}
-
-fn timed(actor: Actor, first_due: SimTime, leaves_at: Option<SimTime>) -> Actor {
-    let actor = actor.first_due(first_due);
-    match leaves_at {
-        Some(time) => actor.leaves_at(time),
-        None => actor,
-    }
 }
 
 fn placed(mistake: Mistake, place: Place) -> Mistake {
