@@ -36,11 +36,14 @@
 //! | the participant contract | [`sim_core::participant`], [`sim_core::context`] |
 //! | actors, hosts, monitors, mirrors, populations, running | [`conductor`] |
 //! | logs: record, verify, play back, read (feature `record`) | `record` |
+//! | worlds written in files, factories (feature `scenario`) | `scenario` |
 //! | roads, control laws, vehicles (feature `traffic`) | `traffic` |
 
 pub use chaconne_conductor as conductor;
 #[cfg(feature = "record")]
 pub use chaconne_record as record;
+#[cfg(feature = "scenario")]
+pub use chaconne_scenario as scenario;
 pub use chaconne_sim_core as sim_core;
 #[cfg(feature = "traffic")]
 pub use chaconne_traffic as traffic;
@@ -58,6 +61,8 @@ pub mod prelude {
     pub use chaconne_record::{
         LogReader, Playback, ProvenanceAppExt, RecordPlugin, Recorder, Verification, Verifier, VerifyPlugin,
     };
+    #[cfg(feature = "scenario")]
+    pub use chaconne_scenario::{Factories, Scenario, ScenarioAppExt};
     pub use chaconne_sim_core::{
         ActorPath, AgentId, DetRng, Fingerprint, JoinRequest, Key, KeyExpr, Latest, Participant, Refusal, SimDuration,
         SimTime, StateWriter, StepCtx, StepError, StepResult, Subscription,
@@ -89,6 +94,7 @@ impl bevy_app::Plugin for NoteFeatures {
         let features = [
             ("cli", cfg!(feature = "cli")),
             ("record", true),
+            ("scenario", cfg!(feature = "scenario")),
             ("traffic", cfg!(feature = "traffic")),
             ("zstd", cfg!(feature = "zstd")),
         ];

@@ -4,6 +4,8 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
+#[path = "../../src/bin/chaconne/closing.rs"]
+mod closing;
 #[path = "../../src/bin/chaconne/console.rs"]
 mod console;
 #[path = "../../src/bin/chaconne/program.rs"]
@@ -17,6 +19,8 @@ use chaconne::prelude::*;
 use clap::Args;
 use serde::Serialize;
 
+use closing::Closing;
+pub(crate) use closing::Nothing;
 pub(crate) use console::{Progress, count, counted, say};
 pub(crate) use program::{Failure, run};
 
@@ -74,38 +78,9 @@ impl Options {
 
     /// Ends an example: the closing lines of its run, and the JSON object with `more` in it.
     pub(crate) fn close(&self, report: &RunReport, more: impl Serialize) -> Result<(), Failure> {
-        let simulated = report.now.unwrap_or_default();
-        let factor = report.real_time_factor();
-        self.say(format_args!(
-            "{}, {} and {} of {}",
-            counted(report.ticks, "instant"),
-            counted(report.steps, "step"),
-            counted(report.signals, "signal"),
-            counted(report.participants as u64, "participant"),
-        ));
-        self.say(format_args!(
-            "{simulated} s simulated in {:.3} s, real-time factor {}",
-            report.wall.as_secs_f64(),
-            if factor < 100.0 { format!("{factor:.2}") } else { count(factor as u64) },
-        ));
-        self.say(format_args!("world hash {}", report.world_hash));
-        self.json(&Summary {
-            world_hash: report.world_hash.to_string(),
-            seed: report.seed,
-            threads: self.threads,
-            typed: !self.no_typed,
-            instants: report.ticks,
-            steps: report.steps,
-            signals: report.signals,
-            participants: report.participants,
-            simulated_s: simulated.as_secs_f64(),
-            wall_s: report.wall.as_secs_f64(),
-            real_time_factor: factor,
-            halt: report.halt.as_ref().map(ToString::to_string),
-            end_failures: report.end_failures.clone(),
-            more,
-        });
-        if report.is_complete() { Ok(()) } else { Err(Failure::Halted) }
+        let closing =
+            Closing { threads: self.threads, typed: !self.no_typed, quiet: self.quiet, json: self.json };
+        closing.close(report, more)
     }
 
     /// Prints an object as the last line, if `--json` is given.
@@ -115,32 +90,6 @@ impl Options {
         }
     }
 }
-
-/// What `--json` prints of a run.
-#[derive(Serialize)]
-struct Summary<T> {
-    world_hash: String,
-    seed: u64,
-    threads: u16,
-    typed: bool,
-    instants: u64,
-    steps: u64,
-    signals: u64,
-    participants: usize,
-    simulated_s: f64,
-    wall_s: f64,
-    real_time_factor: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    halt: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    end_failures: Vec<String>,
-    #[serde(flatten)]
-    more: T,
-}
-
-/// Nothing to add to the JSON object.
-#[derive(Serialize)]
-pub(crate) struct Nothing {}
 
 /// Wall-clock seconds that `work` takes, and what it returns.
 #[allow(clippy::disallowed_methods, reason = "examples measure themselves; no result depends on it")]

@@ -303,6 +303,9 @@ fn end(world: &mut World) {
     if let Some(halt) = &report.halt {
         tell(&format!("the run halted: {halt}"));
     }
+    for refused in &report.refused {
+        tell(&format!("a plan could not come true: {refused}"));
+    }
     for failure in &report.end_failures {
         tell(&format!("the run failed at its end: {failure}"));
     }

@@ -52,10 +52,9 @@
 //!
 //! let config = ConductorConfig { world: scenario.world().into(), seed: scenario.seed(), ..Default::default() };
 //! let mut conductor = Conductor::new(config)?;
-//! for actor in scenario.actors {
-//!     conductor.add(actor)?;
-//! }
-//! conductor.run_until(scenario.end.unwrap_or(SimTime::MAX))?;
+//! let end = scenario.end.unwrap_or(SimTime::MAX);
+//! scenario.add_to(&mut conductor, &factories)?;
+//! conductor.run_until(end)?;
 //! assert_eq!(conductor.steps(), 120);
 //!
 //! let error = read("{ world: 'house', actors: [{ path: 'attic', type: 'rom' }] }").unwrap_err();
@@ -84,6 +83,7 @@ pub mod params;
 pub mod quantity;
 pub mod scenario;
 pub mod text;
+pub mod world;
 
 #[doc(hidden)]
 pub use {schemars, serde};
@@ -93,3 +93,4 @@ pub use factory::{ActorSpec, Factories, Loaded, NodeSpec, Setting, Shared, Site}
 pub use params::{ParamError, Params};
 pub use quantity::{Orientation, Seconds};
 pub use scenario::{Overrides, Scenario, scenario_schema, scenario_schema_text};
+pub use world::{AddError, Maker, ScenarioAppExt};

@@ -1,0 +1,141 @@
+//! What scenarios can be made of, and their JSON Schema.
+
+use chaconne::scenario::factory::{FactoryKind, Registered};
+use chaconne::scenario::scenario_schema_text;
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::console::{say, say_json};
+use crate::program::Failure;
+use crate::worlds;
+
+/// List what scenarios can be made of: types, their parameters, and fields that all share
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Only this one
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Print everything as one JSON object, the last line of stdout
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    kind: &'static str,
+    about: String,
+    parameters: Value,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut all = worlds::factories()?.list();
+    if let Some(name) = &arguments.name {
+        let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
+        all.retain(|one| one.name == *name);
+        if all.is_empty() {
+            return Err(Failure::Input(format!("there is no type `{name}`: there are {}", names.join(", "))));
+        }
+    }
+    if arguments.json {
+        let list = all.into_iter().map(|one| Listed {
+            name: one.name,
+            kind: one.kind.as_str(),
+            about: one.about,
+            parameters: one.schema,
+        });
+        say_json(&serde_json::json!({ "types": list.collect::<Vec<_>>() }));
+        return Ok(());
+    }
+    for (number, one) in all.iter().enumerate() {
+        if number > 0 {
+            say("");
+        }
+        list(one);
+    }
+    Ok(())
+}
+
+/// Prints the JSON Schema of scenario files.
+pub(crate) fn schema() -> Result<(), Failure> {
+    say(scenario_schema_text(&worlds::factories()?).trim_end());
+    Ok(())
+}
+
+fn list(one: &Registered) {
+    let kind = match one.kind {
+        FactoryKind::Participant => String::new(),
+        other => format!(" ({})", other.as_str()),
+    };
+    say(format_args!("{}{kind}: {}", one.name, one.about));
+    let root = &one.schema;
+    let mut rows = Vec::new();
+    parameters(root, root, "", &mut rows, 0);
+    let width = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
+    let second = rows.iter().map(|row| row.1.chars().count()).max().unwrap_or(0).min(40);
+    for (name, what, about) in rows {
+        say(format!("  {name:<width$}  {what:<second$}  {about}").trim_end());
+    }
+}
+
+/// Follows a reference within a schema, also one behind `anyOf` with null or `allOf`.
+fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let inner = ["anyOf", "oneOf", "allOf"].iter().find_map(|of| {
+        let choices = schema[of].as_array()?;
+        let mut real = choices.iter().filter(|choice| choice["type"] != "null");
+        real.next().filter(|_| real.next().is_none())
+    });
+    let schema = inner.unwrap_or(schema);
+    let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
+    match name {
+        Some(name) => &root["$defs"][name],
+        None => schema,
+    }
+}
+
+/// The parameters of an object, and of objects in it: name, what it may be, what it is about.
+fn parameters(root: &Value, schema: &Value, prefix: &str, rows: &mut Vec<(String, String, String)>, depth: u32) {
+    let object = resolve(root, schema);
+    let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, property) in object["properties"].as_object().into_iter().flatten() {
+        let resolved = resolve(root, property);
+        let about = property["description"].as_str().or(resolved["description"].as_str()).unwrap_or_default();
+        let about = about.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        let mut what = kind_of(resolved);
+        let default = &property["default"];
+        if required.contains(&name.as_str()) {
+            what += ", required";
+        } else if !default.is_null() && !default.is_object() && !default.is_array() {
+            what += &format!(", default {default}");
+        }
+        let path = format!("{prefix}{name}");
+        rows.push((path.clone(), what, about));
+        if depth < 3 && resolved["properties"].is_object() {
+            parameters(root, resolved, &format!("{path}."), rows, depth + 1);
+        }
+    }
+}
+
+/// Type, range and unit of a parameter.
+fn kind_of(schema: &Value) -> String {
+    let mut text = match &schema["type"] {
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => {
+            kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null").collect::<Vec<_>>().join(" or ")
+        }
+        _ if schema["oneOf"].is_array() || schema["enum"].is_array() => "choice".to_owned(),
+        _ => "value".to_owned(),
+    };
+    for (field, word) in
+        [("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "up to"), ("exclusiveMaximum", "below")]
+    {
+        if schema[field].is_number() {
+            text += &format!(" {word} {}", schema[field]);
+        }
+    }
+    if let Some(unit) = schema["unit"].as_str().filter(|unit| !unit.is_empty()) {
+        text += &format!(" {unit}");
+    }
+    text
+}

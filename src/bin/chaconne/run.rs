@@ -1,0 +1,182 @@
+//! Running a scenario.
+
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use bevy_app::App;
+use chaconne::conductor::RunReport;
+use chaconne::prelude::*;
+use chaconne::scenario::{Overrides, Scenario, ScenarioAppExt};
+use clap::Args;
+use serde::Serialize;
+
+use crate::closing::Closing;
+use crate::console::{Progress, say};
+use crate::program::Failure;
+use crate::worlds;
+
+/// Run a scenario file
+///
+/// The run ends where the file says, or at --until. It exits with 1 when it halts, when somebody who was planned to join or
+/// leave could not, and when it differs from the log that it is compared with.
+#[derive(Args)]
+#[command(after_help = "Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input")]
+pub(crate) struct Arguments {
+    /// The scenario
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Record the run to a log; with a name that ends in .zst it is compressed
+    #[arg(long, value_name = "LOG")]
+    record: Option<PathBuf>,
+    /// Compare the run with a log, and stop at the first difference
+    #[arg(long, value_name = "LOG")]
+    verify: Option<PathBuf>,
+    /// Another end than the scenario's, in simulated seconds
+    #[arg(long, value_name = "SECONDS", value_parser = above_zero)]
+    until: Option<SimTime>,
+    /// Another seed than the scenario's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Threads that work at an instant, 0 for one per core; changes no result
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    threads: u16,
+    /// Keep pace with the wall clock; changes no result
+    #[arg(long)]
+    realtime: bool,
+    /// Parse every signal from its text instead of handing values over; changes no result
+    #[arg(long)]
+    no_typed: bool,
+    /// Print the result as one JSON object, the last line of stdout
+    #[arg(long)]
+    json: bool,
+}
+
+fn above_zero(text: &str) -> Result<SimTime, String> {
+    match text.parse::<SimTime>() {
+        Ok(time) if time > SimTime::ZERO => Ok(time),
+        Ok(_) => Err("it must be above 0".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What the JSON object says beside the run.
+#[derive(Serialize)]
+struct Ran {
+    world: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<Verified>,
+}
+
+#[derive(Serialize)]
+struct Verified {
+    log: String,
+    /// Nothing differed.
+    verified: bool,
+    /// The run was compared to its end.
+    whole: bool,
+    compared_instants: u64,
+}
+
+pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+    let factories = worlds::factories()?;
+    let overrides = Overrides { seed: arguments.seed, end: arguments.until };
+    let scenario = Scenario::from_file(&arguments.file, &factories, overrides).map_err(mistakes)?;
+    let Some(end) = scenario.end else {
+        let file = arguments.file.display();
+        return Err(Failure::Input(format!("the scenario {file} has no `end`: add one, or give --until SECONDS")));
+    };
+    if let Some(log) = &arguments.verify {
+        // What is no log is refused before anything runs.
+        LogReader::open(log).map_err(Failure::input)?;
+    }
+    let mut app = App::new();
+    let world = scenario.world().to_owned();
+    app.add_plugins(ChaconnePlugins.set(ConductorPlugin {
+        world: world.clone(),
+        seed: scenario.seed(),
+        end: Some(end),
+        threads: usize::from(arguments.threads),
+        typed: !arguments.no_typed,
+        mirrors: Mirroring::Off,
+        ..ConductorPlugin::default()
+    }));
+    app.provenance().config("scenario", arguments.file.display().to_string()).config("until", end.to_string());
+    for input in &scenario.inputs {
+        app.provenance().input(input).map_err(Failure::input)?;
+    }
+    app.add_scenario(scenario, &factories);
+    if let Some(log) = &arguments.verify {
+        app.add_plugins(VerifyPlugin::new(log));
+    }
+    if let Some(log) = &arguments.record {
+        app.add_plugins(RecordPlugin::new(log));
+    }
+    let report = conduct(&mut app, end, arguments.realtime, quiet);
+    close(&app, &arguments, &report, world, quiet)
+}
+
+/// Every mistake on a line of its own, the last one as the program's.
+fn mistakes(error: chaconne::scenario::ScenarioError) -> Failure {
+    let (file, all) = (error.file().to_owned(), error.errors());
+    for mistake in all.iter().skip(1) {
+        crate::console::note(&format!("scenario file `{file}`, {mistake}"));
+    }
+    Failure::input(error)
+}
+
+/// Wall time between two looks at the clock.
+const FRAME: Duration = Duration::from_millis(5);
+
+/// Runs to the end, in pieces that end where the clock is when it is to keep pace.
+#[allow(clippy::disallowed_methods, reason = "pacing and progress are for people; no result depends on them")]
+fn conduct(app: &mut App, end: SimTime, realtime: bool, quiet: bool) -> RunReport {
+    let mut progress = Progress::new(quiet);
+    let start = Instant::now();
+    // Pieces of simulated time that take little wall time, so that progress can be shown.
+    let piece = SimDuration::from_millis(100);
+    let mut until = SimTime::ZERO;
+    loop {
+        until = if realtime {
+            let nanos = i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX);
+            SimTime::from_nanos(nanos).min(end)
+        } else {
+            until.checked_add(piece).map_or(end, |next| next.min(end))
+        };
+        let report = app.run_headless(until);
+        let ended = app.world().resource::<RunStatus>().ended;
+        if ended || until >= end {
+            // Nobody is due any more, or the end is reached; a run that has ended says what it said.
+            return if ended { report } else { app.end_run() };
+        }
+        progress.show(until.as_secs_f64() / end.as_secs_f64(), || format!("{until} of {end} s simulated"));
+        if realtime {
+            sleep(FRAME);
+        }
+    }
+}
+
+fn close(app: &App, arguments: &Arguments, report: &RunReport, world: String, quiet: bool) -> Result<(), Failure> {
+    let complete = report.is_complete();
+    let verified = arguments.verify.as_ref().map(|log| {
+        let verification = app.world().resource::<Verification>();
+        let (whole, compared_instants) = (verification.is_whole(), verification.ticks());
+        Verified { log: log.display().to_string(), verified: complete, whole, compared_instants }
+    });
+    if complete && !quiet {
+        if let Some(Verified { log, whole, compared_instants, .. }) = &verified {
+            let instants = crate::console::counted(*compared_instants, "instant");
+            let end = if *whole { String::new() } else { format!(", for {instants}: there the log ends") };
+            say(format_args!("the run is the one in {log}, bit for bit{end}"));
+        }
+        if let Some(log) = &arguments.record {
+            say(format_args!("recorded to {}", log.display()));
+        }
+    }
+    let recorded = arguments.record.as_ref().map(|log| log.display().to_string());
+    let closing =
+        Closing { threads: arguments.threads, typed: !arguments.no_typed, quiet, json: arguments.json };
+    closing.close(report, Ran { world, recorded, verified })
+}
