@@ -61,7 +61,7 @@ impl DriverModel {
     }
 }
 
-/// A controller that steps every 100 ms, reads the `pose` of its actor and of a leader, and publishes `steering` and
+/// A controller that steps every 100 ms unless [`every`](Self::every) sets another period, reads the `pose` of its actor and of a leader, and publishes `steering` and
 /// `acceleration`.
 ///
 /// It drives as its [`DriverModel`] says. A leader that has not published yet, or has left, leaves the road empty. In a
@@ -74,10 +74,11 @@ pub struct Driver {
     /// Where the last step found oneself and the leader: the hints for the next.
     own_s: Option<f64>,
     leader_s: Option<f64>,
+    period: SimDuration,
 }
 
 impl Driver {
-    /// The time between two steps.
+    /// The time between two steps unless [`every`](Self::every) sets another.
     pub const PERIOD: SimDuration = SimDuration::from_millis(100);
 
     /// A driver of a [`Vehicle::CAR`] in a lane counted from the right, with the parameters of [`Idm::BRISK`] and
@@ -93,7 +94,7 @@ impl Driver {
 
     /// A driver by a model whose parameters are known to be valid.
     pub(crate) fn with_model(road: Arc<Road>, model: DriverModel) -> Self {
-        Self { road, model, leader: None, own_s: None, leader_s: None }
+        Self { road, model, leader: None, own_s: None, leader_s: None, period: Self::PERIOD }
     }
 
     /// This driver with other car-following parameters.
@@ -132,6 +133,12 @@ impl Driver {
         Self { leader: Some(KeyExpr::of_actor(leader.as_str(), "pose")), ..self }
     }
 
+    /// This driver with another time between two steps.
+    #[must_use]
+    pub fn every(self, period: SimDuration) -> Self {
+        Self { period, ..self }
+    }
+
     /// What is seen of the leader, from its pose.
     fn see(&mut self, leader: &Pose, own: RoadPlace) -> Result<Leader, TrafficError> {
         let place = locate(&self.road, leader, self.leader_s)?;
@@ -141,7 +148,7 @@ impl Driver {
 }
 
 /// The place of a pose on the road, searched near `hint`.
-fn locate(road: &Road, pose: &Pose, hint: Option<f64>) -> Result<RoadPlace, TrafficError> {
+pub(crate) fn locate(road: &Road, pose: &Pose, hint: Option<f64>) -> Result<RoadPlace, TrafficError> {
     road.project(pose.ground(), hint).ok_or_else(|| TrafficError::OffRoad {
         road: road.name().to_owned(),
         x: pose.position.x,
@@ -167,6 +174,6 @@ impl Participant for Driver {
             ctx.publish("acceleration", &Acceleration(self.model.acceleration(pose.speed, leader)))?;
             ctx.publish("steering", &Steering(self.model.steering(&self.road, place.s, &pose)))?;
         }
-        ctx.after(Self::PERIOD)
+        ctx.after(self.period)
     }
 }

@@ -54,6 +54,8 @@ pub mod demo;
 mod driver;
 mod error;
 pub mod fleet;
+mod lane_control;
+mod lane_driver;
 pub mod law;
 mod logger;
 mod physics;
@@ -65,6 +67,8 @@ pub mod vehicle;
 
 pub use driver::{Driver, DriverModel};
 pub use error::TrafficError;
+pub use lane_control::{LaneChange, LaneControl, LaneRequest};
+pub use lane_driver::{LaneDriver, Manoeuvre};
 pub use logger::{PoseLogger, PoseSample};
 pub use physics::{Unicycle, VehiclePhysics};
 pub use road::Road;

@@ -2,12 +2,9 @@
 
 use std::fmt;
 
-use chaconne_sim_core::{Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription};
+use chaconne_sim_core::{Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription, TimeError};
 
-use crate::signal::Pose;
-
-/// The poses of all actors at the top of the world, whatever the world is called.
-const POSES: &str = "chaconne/*/actor/*/pose";
+use crate::signal::{POSES, Pose};
 
 /// How long after a boundary the logger samples: between actors a signal is seen by steps after it, not with it.
 const DELAY: SimDuration = SimDuration::from_nanos(1);
@@ -63,15 +60,18 @@ impl PoseLogger {
 
     /// The first sampling time after `now`.
     fn next(&self, now: SimTime) -> StepResult {
-        let (now, period) = (now.as_nanos(), self.period.as_nanos());
-        if period < 1 {
+        if !self.period.is_positive() {
             return Err(format!("the pose logger's period is {} s; choose at least 1 ns", self.period).into());
         }
-        // Sampling times are the boundaries plus the delay; the last one before or at `now` lies this far back.
-        let since = SimDuration::from_nanos((now.rem_euclid(period) - DELAY.as_nanos()).rem_euclid(period));
-        let next = self.period.checked_sub(since)?;
-        Ok(SimTime::from_nanos(now).checked_add(next)?)
+        Ok(next_sample(now, self.period)?)
     }
+}
+
+/// The first time after `now` that lies 1 ns after a multiple of a positive period.
+pub(crate) fn next_sample(now: SimTime, period: SimDuration) -> Result<SimTime, TimeError> {
+    // The last one before or at `now` lies this far back.
+    let since = (now.as_nanos().rem_euclid(period.as_nanos()) - DELAY.as_nanos()).rem_euclid(period.as_nanos());
+    now.checked_add(period.checked_sub(SimDuration::from_nanos(since))?)
 }
 
 impl fmt::Debug for PoseLogger {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::vehicle::VehicleState;
 
+/// The poses of all actors at the top of the world, whatever the world is called.
+pub(crate) const POSES: &str = "chaconne/*/actor/*/pose";
+
 /// Where a vehicle is, which way it points, and how fast it goes. Published as `pose`.
 ///
 /// The default is at rest in the origin, along X. On the wire `{"position":{"x":…,"y":…,"z":…},"orientation":{"w":…,"x":…,"y":…,"z":…},"speed":…}`.

@@ -13,6 +13,7 @@
 //! ```
 
 use chaconne_sim_core::math;
+use serde::{Deserialize, Serialize};
 
 use crate::{TrafficError, error::check_positive};
 
@@ -37,7 +38,8 @@ pub struct Leader {
 /// after Treiber, Hennecke and Helbing (2000), Phys. Rev. E 62, 1805, equations 3 and 4. As in Treiber's own
 /// implementation only the dynamic part of s* is floored at zero. A gap below s0 counts as s0 in the quotient, and the
 /// result is never below −`max_braking`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Idm {
     /// Speed on an empty road, v0, in m/s; above 0.
     pub desired_speed: f64,
@@ -53,6 +55,13 @@ pub struct Idm {
     pub standstill_gap: f64,
     /// Hardest braking, b_max, in m/s²; above 0.
     pub max_braking: f64,
+}
+
+impl Default for Idm {
+    /// [`Idm::BRISK`].
+    fn default() -> Self {
+        Self::BRISK
+    }
 }
 
 impl Idm {

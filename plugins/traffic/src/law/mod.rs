@@ -5,7 +5,9 @@
 //! curvatures and lateral distances positive to the left.
 
 mod idm;
+mod mobil;
 mod pursuit;
 
 pub use idm::{Idm, Leader};
+pub use mobil::{Mobil, Outlook, Prospect, Side};
 pub use pursuit::{PurePursuit, pursuit_curvature};

@@ -243,6 +243,15 @@ impl Road {
         self.wrap(to - from)
     }
 
+    /// How far ahead of `from` the place `to` is by the shorter way, in metres; negative for a place behind.
+    ///
+    /// On a closed road in (−length / 2, length / 2], on an open one `to − from`.
+    #[must_use]
+    pub fn signed_distance(&self, from: f64, to: f64) -> f64 {
+        let ahead = self.distance_ahead(from, to);
+        if self.closed && ahead > self.length / 2.0 { ahead - self.length } else { ahead }
+    }
+
     fn lane(&self, lane: usize) -> Result<Lane, TrafficError> {
         let found = self.lanes.get(lane).copied();
         found.ok_or_else(|| TrafficError::NoSuchLane { road: self.name.clone(), lane, count: self.lanes.len() })
