@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use chaconne_sim_core::{Participant, ReadError, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     TrafficError,
@@ -19,7 +20,8 @@ use crate::{
 const CAR_WIDTH: f64 = 1.8;
 
 /// How a change of lanes is made.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Manoeuvre {
     /// How long the way from the middle of one lane to that of the next takes, in seconds; above 0.
     pub duration: f64,
@@ -28,13 +30,16 @@ pub struct Manoeuvre {
 }
 
 impl Default for Manoeuvre {
-    /// Four seconds, at most 1.3 m/s and 1.3 m/s² to the side in a lane of 3.5 m; then five seconds of rest.
+    /// [`Manoeuvre::USUAL`].
     fn default() -> Self {
-        Self { duration: 4.0, cool_down: 5.0 }
+        Self::USUAL
     }
 }
 
 impl Manoeuvre {
+    /// Four seconds, at most 1.3 m/s and 1.3 m/s² to the side between lanes of 3.5 m; then two seconds of rest.
+    pub const USUAL: Self = Self { duration: 4.0, cool_down: 2.0 };
+
     /// Checks both parameters.
     ///
     /// # Errors

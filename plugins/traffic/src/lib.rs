@@ -50,6 +50,7 @@
 //! Without its default feature `bevy` the crate needs neither Bevy nor the conductor: laws, roads, vehicles and
 //! participants can be linked into an exported FMU or a host of one's own.
 
+mod car;
 pub mod demo;
 mod driver;
 mod error;
@@ -63,8 +64,10 @@ mod physics;
 pub mod population;
 pub mod road;
 mod signal;
+mod spawner;
 pub mod vehicle;
 
+pub use car::{CarParams, StandingBody};
 pub use driver::{Driver, DriverModel};
 pub use error::TrafficError;
 pub use lane_control::{LaneChange, LaneControl, LaneRequest};
@@ -73,3 +76,4 @@ pub use logger::{PoseLogger, PoseSample};
 pub use physics::{Unicycle, VehiclePhysics};
 pub use road::Road;
 pub use signal::{Acceleration, Pose, Steering};
+pub use spawner::{Spawner, SpawnerParams};

@@ -1,0 +1,272 @@
+//! The spawner: keeps as many cars around one as there should be.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use chaconne_sim_core::{
+    DetRng, Participant, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math, membership::JoinRequest,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    TrafficError,
+    car::CarParams,
+    driver::{Driver, locate},
+    error::{check_parameter, check_positive},
+    lane_driver::Manoeuvre,
+    law::{Idm, Leader, Mobil},
+    logger::next_sample,
+    road::Road,
+    signal::{POSES, Pose},
+    vehicle::Vehicle,
+};
+
+/// Places that are tried per missing car and step.
+const TRIES: usize = 8;
+
+/// What a [`Spawner`] does. The defaults are those of the demo world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpawnerParams {
+    /// The path of the actor around whom cars are kept.
+    pub around: String,
+    /// The factory that makes a car of [`CarParams`].
+    pub factory: String,
+    /// How many cars there should be at a time.
+    pub cars: usize,
+    /// The lanes in which cars start, counted from the right; at least one.
+    pub lanes: Vec<usize>,
+    /// The lowest speed of a car in m/s; above 0. It starts with the speed that it would like to keep.
+    pub min_speed: f64,
+    /// The highest speed of a car in m/s; not below the lowest.
+    pub max_speed: f64,
+    /// How far behind a car is retired, in metres; above 0.
+    pub behind: f64,
+    /// The nearest place ahead where a car may start, in metres, after the first cars; above 0.
+    pub nearest: f64,
+    /// The farthest place ahead where a car may start, in metres; not below the nearest.
+    pub farthest: f64,
+    /// The nearest place ahead where one of the first cars may start, in metres; above 0, not above `farthest`.
+    pub first_nearest: f64,
+    /// The room that a car needs from cars in the lanes beside its own, in metres between reference points; above 0.
+    pub beside: f64,
+    /// How cars follow others; their desired speed is drawn.
+    pub idm: Idm,
+    /// How cars decide to change lanes.
+    pub mobil: Option<Mobil>,
+    /// How cars change lanes.
+    pub manoeuvre: Manoeuvre,
+}
+
+impl Default for SpawnerParams {
+    fn default() -> Self {
+        Self {
+            around: "ego".to_owned(),
+            factory: "traffic/car".to_owned(),
+            cars: 6,
+            lanes: vec![0, 2],
+            min_speed: 16.0,
+            max_speed: 22.0,
+            behind: 60.0,
+            nearest: 90.0,
+            farthest: 140.0,
+            first_nearest: 20.0,
+            beside: 30.0,
+            idm: Idm { acceleration: 1.5, ..Idm::BRISK },
+            mobil: Some(Mobil { politeness: 0.5, keep_right_bias: 0.0, ..Mobil::default() }),
+            manoeuvre: Manoeuvre::default(),
+        }
+    }
+}
+
+impl SpawnerParams {
+    /// Checks every parameter against its range and the road.
+    ///
+    /// # Errors
+    ///
+    /// [`TrafficError::Parameter`] or [`TrafficError::NoSuchLane`] with the first that is wrong.
+    pub fn check(&self, road: &Road) -> Result<(), TrafficError> {
+        let of = "the spawner";
+        check_parameter(of, "lanes", self.lanes.len() as f64, "a list with at least one lane", !self.lanes.is_empty())?;
+        for &lane in &self.lanes {
+            road.lane_centre(lane)?;
+        }
+        check_positive(of, "min_speed", self.min_speed)?;
+        let ordered = self.max_speed >= self.min_speed;
+        check_parameter(of, "max_speed", self.max_speed, "finite and not below min_speed", ordered)?;
+        check_positive(of, "behind", self.behind)?;
+        check_positive(of, "nearest", self.nearest)?;
+        let ordered = self.farthest >= self.nearest;
+        check_parameter(of, "farthest", self.farthest, "finite and not below nearest", ordered)?;
+        check_positive(of, "first_nearest", self.first_nearest)?;
+        let ordered = self.first_nearest <= self.farthest;
+        check_parameter(of, "first_nearest", self.first_nearest, "not above farthest", ordered)?;
+        check_positive(of, "beside", self.beside)?;
+        self.idm.check()?;
+        self.manoeuvre.check()?;
+        self.mobil.map_or(Ok(()), |mobil| mobil.check())
+    }
+}
+
+/// A participant that lets cars join ahead of an actor, the ego, and leave behind it.
+///
+/// It steps 1 ns after each half second, sees where everybody is on the half second, and
+///
+/// * retires each of its cars that is more than `behind` metres behind the ego;
+/// * lets as many join as are missing: `car-1`, `car-2` and so on, no path ever twice, first due at the next multiple of
+///   100 ms. Lane, place and speed are drawn from the step's random stream; where there is no room another place is drawn, up
+///   to eight times, and then it waits for the next step.
+///
+/// There is room where neither the newcomer, behind the next car in its lane, nor the next car behind it, would brake harder
+/// than is comfortable by the [`Idm`] if the one ahead were no faster, and nobody beside is nearer than `beside`. Should the world refuse a car, the run halts
+/// with its reason.
+#[derive(Clone, Debug)]
+pub struct Spawner {
+    road: Arc<Road>,
+    params: SpawnerParams,
+    /// The cars that were asked for and not retired, by path.
+    cars: BTreeMap<String, Newcomer>,
+    spawned: u64,
+}
+
+/// A car that joined, until its pose is seen.
+#[derive(Clone, Copy, Debug)]
+struct Newcomer {
+    lane: usize,
+    s: f64,
+    speed: f64,
+}
+
+/// Somebody on the road.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    s: f64,
+    lateral: f64,
+    speed: f64,
+}
+
+impl Spawner {
+    /// The time between two steps.
+    pub const PERIOD: SimDuration = SimDuration::from_millis(500);
+
+    /// A spawner on a road.
+    ///
+    /// # Errors
+    ///
+    /// As [`SpawnerParams::check`].
+    pub fn new(road: Arc<Road>, params: SpawnerParams) -> Result<Self, TrafficError> {
+        params.check(&road)?;
+        Ok(Self { road, params, cars: BTreeMap::new(), spawned: 0 })
+    }
+
+    /// Everybody with a pose, by path, and the cars that have none yet.
+    fn look(&self, ctx: &StepCtx<'_>) -> Result<BTreeMap<String, Seen>, StepError> {
+        let mut seen = BTreeMap::new();
+        for (path, &Newcomer { lane, s, speed }) in &self.cars {
+            seen.insert(path.clone(), Seen { s, lateral: self.road.lane_centre(lane)?, speed });
+        }
+        for (key, pose) in ctx.latest_all::<Pose>(POSES)? {
+            if let Some(path) = key.actor() {
+                let place = locate(&self.road, &pose, None)?;
+                seen.insert(path.to_owned(), Seen { s: place.s, lateral: place.lateral, speed: pose.speed });
+            }
+        }
+        Ok(seen)
+    }
+
+    /// A car at a place that is drawn.
+    fn draw(&self, rng: &mut DetRng, ego: f64, nearest: f64) -> CarParams {
+        let SpawnerParams { lanes, min_speed, max_speed, farthest, idm, mobil, manoeuvre, .. } = &self.params;
+        let lane = lanes[rng.below(lanes.len() as u64) as usize];
+        let s = self.road.wrap(ego + rng.range_inclusive(nearest..=*farthest));
+        let speed = rng.range_inclusive(*min_speed..=*max_speed);
+        CarParams { idm: *idm, mobil: *mobil, manoeuvre: *manoeuvre, ..CarParams::new(lane, s, speed) }
+    }
+
+    /// Whether there is room for a car among the others.
+    fn has_room(&self, car: &CarParams, others: &BTreeMap<String, Seen>) -> Result<bool, TrafficError> {
+        let (centre, width) = (self.road.lane_centre(car.lane)?, self.road.lane_width(car.lane)?);
+        for other in others.values() {
+            let ahead = self.road.signed_distance(car.s, other.s);
+            let off = (other.lateral - centre).abs();
+            let gap = ahead.abs() - Vehicle::CAR.length;
+            let idm = car.following();
+            // Two thirds of the lane's width: somebody who is about to leave the lane or has just begun to come in.
+            let braking = if off >= width * (2.0 / 3.0) {
+                if off < width * 1.5 && ahead.abs() < self.params.beside {
+                    return Ok(false);
+                }
+                continue;
+            } else if ahead >= 0.0 {
+                idm.acceleration(car.speed, Some(Leader { gap, speed: math::min(other.speed, car.speed) }))
+            } else {
+                let idm = idm.with_desired_speed(math::max(car.speed, other.speed));
+                idm.acceleration(other.speed, Some(Leader { gap, speed: math::min(car.speed, other.speed) }))
+            };
+            if gap < idm.standstill_gap || braking < -idm.deceleration {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A car with room, if one of the tries finds it.
+    fn find(
+        &self,
+        rng: &mut DetRng,
+        ego: f64,
+        nearest: f64,
+        others: &BTreeMap<String, Seen>,
+    ) -> Result<Option<CarParams>, TrafficError> {
+        for _ in 0..TRIES {
+            let car = self.draw(rng, ego, nearest);
+            if self.has_room(&car, others)? {
+                return Ok(Some(car));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The next multiple of the drivers' period.
+fn next_boundary(now: SimTime) -> StepResult {
+    let since = SimDuration::from_nanos(now.as_nanos().rem_euclid(Driver::PERIOD.as_nanos()));
+    Ok(now.checked_add(Driver::PERIOD.checked_sub(since)?)?)
+}
+
+impl Participant for Spawner {
+    fn subscriptions(&self) -> Vec<Subscription> {
+        vec![Subscription::latest(POSES)]
+    }
+
+    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        if let Some(refusal) = ctx.refusals().next() {
+            return Err(refusal.to_string().into());
+        }
+        let mut seen = self.look(ctx)?;
+        if let Some(ego) = seen.get(&self.params.around).map(|ego| ego.s) {
+            let passed: Vec<String> = self
+                .cars
+                .keys()
+                .filter(|&path| seen.get(path).is_some_and(|car| self.road.signed_distance(ego, car.s) < -self.params.behind))
+                .cloned()
+                .collect();
+            for path in passed {
+                self.cars.remove(&path);
+                seen.remove(&path);
+                ctx.leave(path);
+            }
+            let nearest = if self.spawned == 0 { self.params.first_nearest } else { self.params.nearest };
+            let first_due = next_boundary(ctx.now())?;
+            while self.cars.len() < self.params.cars {
+                let Some(car) = self.find(ctx.rng(), ego, nearest, &seen)? else { break };
+                self.spawned += 1;
+                let path = format!("car-{}", self.spawned);
+                ctx.join(JoinRequest::new(path.as_str(), self.params.factory.as_str()).with(&car)?.first_due(first_due));
+                let CarParams { lane, s, speed, .. } = car;
+                self.cars.insert(path.clone(), Newcomer { lane, s, speed });
+                seen.insert(path, Seen { s, lateral: self.road.lane_centre(lane)?, speed });
+            }
+        }
+        Ok(next_sample(ctx.now(), Self::PERIOD)?)
+    }
+}
