@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chaconne_sim_core::{Participant, StepCtx, StepResult};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,7 +11,6 @@ use crate::{
     law::{Idm, Mobil},
     physics::VehiclePhysics,
     road::Road,
-    signal::Pose,
     vehicle::{Vehicle, VehicleState},
 };
 
@@ -110,28 +108,5 @@ impl CarParams {
     pub fn actor(&self, path: &str, road: &Arc<Road>) -> Result<chaconne_conductor::Actor, TrafficError> {
         let (controller, physics) = self.parts(road)?;
         Ok(chaconne_conductor::Actor::new(path).child("controller", controller).child("physics", physics))
-    }
-}
-
-/// A body of a car's size that stands still: publishes its `pose` once, and is never due again.
-#[derive(Clone, Copy, Debug)]
-pub struct StandingBody(Pose);
-
-impl StandingBody {
-    /// A body in the middle of a lane counted from the right, at an arc length in metres, along the road.
-    ///
-    /// # Errors
-    ///
-    /// [`TrafficError::NoSuchLane`].
-    pub fn in_lane(road: &Road, lane: usize, s: f64) -> Result<Self, TrafficError> {
-        let (position, heading) = road.pose_at(s, road.lane_centre(lane)?);
-        Ok(Self(Pose::from(VehicleState { position, heading, speed: 0.0 })))
-    }
-}
-
-impl Participant for StandingBody {
-    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
-        ctx.publish("pose", &self.0)?;
-        Ok(ctx.never())
     }
 }

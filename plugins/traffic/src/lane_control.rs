@@ -9,9 +9,9 @@ use crate::{
     TrafficError,
     driver::{Driver, locate},
     error::check_positive,
-    lane_driver::Manoeuvre,
+    lane_driver::{Manoeuvre, reaches},
     logger::next_sample,
-    road::Road,
+    road::{Road, RoadPlace},
     signal::{POSES, Pose},
 };
 
@@ -56,7 +56,8 @@ pub struct LaneChange {
 ///
 /// * **Conflicts.** A request conflicts with another, and with a change under way, when both end in the same lane and the cars
 ///   are less than `clearance` apart along the road. A change is under way for the time of a manoeuvre and two of this
-///   participant's periods, unless its car leaves the world before.
+///   participant's periods, and longer while the car still reaches into the lane that it leaves; until the car leaves the
+///   world, at most.
 /// * **Order.** Each request draws a number from this step's random stream, in the order of the cars' paths. In the order of
 ///   the numbers each request is granted that conflicts with no change under way and none granted before it. So among
 ///   conflicting requests every car has the same chance, whatever its path and wherever it is.
@@ -105,29 +106,36 @@ impl LaneControl {
         Ok(Self { manoeuvre, ..self })
     }
 
-    /// Where every car is now, as arc length in metres.
-    fn places(&self, ctx: &StepCtx<'_>) -> Result<BTreeMap<String, f64>, StepError> {
+    /// Where every car is now.
+    fn places(&self, ctx: &StepCtx<'_>) -> Result<BTreeMap<String, RoadPlace>, StepError> {
         let mut places = BTreeMap::new();
         for (key, pose) in ctx.latest_all::<Pose>(POSES)? {
             if let Some(car) = key.actor() {
-                places.insert(car.to_owned(), locate(&self.road, &pose, None)?.s);
+                places.insert(car.to_owned(), locate(&self.road, &pose, None)?);
             }
         }
         Ok(places)
     }
 
     /// Forgets the changes that are done, and those of cars that are gone.
-    fn forget(&mut self, now: SimTime, present: impl Fn(&str) -> bool) {
-        let longest = self.manoeuvre.duration + 2.0 * Self::PERIOD.as_secs_f64();
-        self.changes.retain(|change| {
-            present(&change.car) && now.since(change.granted).is_ok_and(|time| time.as_secs_f64() < longest)
-        });
+    fn forget(&mut self, now: SimTime, places: &BTreeMap<String, RoadPlace>) -> Result<(), TrafficError> {
+        let least = self.manoeuvre.duration + 2.0 * Self::PERIOD.as_secs_f64();
+        let mut kept = Vec::with_capacity(self.changes.len());
+        for change in self.changes.drain(..) {
+            let Some(place) = places.get(&change.car) else { continue };
+            let is_recent = now.since(change.granted).is_ok_and(|time| time.as_secs_f64() < least);
+            if is_recent || reaches(&self.road, place.lateral, change.from)? {
+                kept.push(change);
+            }
+        }
+        self.changes = kept;
+        Ok(())
     }
 
     /// Whether a change to a lane at `s` is too near to one that was granted.
-    fn conflicts(&self, to: usize, s: f64, places: &BTreeMap<String, f64>) -> bool {
+    fn conflicts(&self, to: usize, s: f64, places: &BTreeMap<String, RoadPlace>) -> bool {
         self.changes.iter().any(|other| {
-            let apart = places.get(&other.car).map(|&place| self.road.signed_distance(s, place).abs());
+            let apart = places.get(&other.car).map(|place| self.road.signed_distance(s, place.s).abs());
             other.to == to && apart.is_some_and(|apart| apart < self.clearance)
         })
     }
@@ -149,12 +157,12 @@ impl Participant for LaneControl {
             let now = ctx.now();
             let before = self.changes.clone();
             let places = self.places(ctx)?;
-            self.forget(now, |car| places.contains_key(car));
+            self.forget(now, &places)?;
             let mut drawn: Vec<_> = requests.into_iter().map(|(car, request)| (ctx.rng().next_u64(), car, request)).collect();
             // Numbers are equal once in 2⁶⁴ draws; then the path decides.
             drawn.sort_by(|(a, car_a, _), (b, car_b, _)| (a, car_a).cmp(&(b, car_b)));
             for (_, car, LaneRequest { from, to, .. }) in drawn {
-                let Some(&s) = places.get(&car) else { continue };
+                let Some(&RoadPlace { s, .. }) = places.get(&car) else { continue };
                 if self.changes.iter().all(|change| change.car != car) && !self.conflicts(to, s, &places) {
                     self.changes.push(LaneChange { car, from, to, granted: now });
                 }

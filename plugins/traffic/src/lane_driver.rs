@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use chaconne_sim_core::{Participant, ReadError, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math};
+use chaconne_sim_core::{Participant, ReadError, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math::{self, Vec2}};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -18,6 +18,21 @@ use crate::{
 
 /// Width of a car in metres: how far it reaches into lanes beside its own.
 const CAR_WIDTH: f64 = 1.8;
+
+/// How far a car reaches behind its reference point, in metres.
+const REAR_OVERHANG: f64 = 1.0;
+
+/// The room to the side that a driver keeps when passing who was ahead, in metres.
+const PASSING_ROOM: f64 = 0.4;
+
+/// The gap that a driver keeps to those who are passed, in metres, if the standstill gap is larger.
+const PASSING_GAP: f64 = 2.0;
+
+/// Whether a car at a lateral offset in metres reaches into a lane.
+pub(crate) fn reaches(road: &Road, lateral: f64, lane: usize) -> Result<bool, TrafficError> {
+    let reach = (road.lane_width(lane)? + CAR_WIDTH) / 2.0;
+    Ok((lateral - road.lane_centre(lane)?).abs() < reach)
+}
 
 /// How a change of lanes is made.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,13 +81,16 @@ impl Manoeuvre {
 /// when it wants to change lanes, a `lane_request`. Every actor with a pose counts as a car of its own size; all that a step
 /// decides, it decides on the poses held at that instant, which are those of the last instant before.
 ///
-/// * **Following.** It follows the nearest ahead, by arc length, in each lane that it is in, and does what the stricter one
-///   asks. A car is in the lanes that its body reaches into, and in the lane that it was granted to change to.
+/// * **Following.** It follows the nearest ahead, by arc length, in its lane. Others are in the lanes that their bodies reach
+///   into, and in the lane that they were granted to change to. During a change it also follows the nearest ahead in the lane
+///   that it leaves, with a standstill gap of at most 2 m, until its front is clear of that one to the side, and does what the
+///   stricter one asks.
 /// * **Deciding.** Where [`Mobil`] finds a change safe and worth it, the driver asks for the better side. Others are taken to
 ///   drive by the same parameters and to be content with the speed that they have, if it is higher than one's own desired
 ///   one; whoever would be left with less than the standstill gap counts as braking as hard as possible. Of two equally
 ///   good sides it is the one on which the car is of the middle of its lane; exactly in the middle, none.
-/// * **Changing.** Nothing changes without a grant. With it the place to pursue moves to the new lane as [`Manoeuvre`] says.
+/// * **Changing.** Nothing changes without a grant. With it the place to pursue moves to the new lane as [`Manoeuvre`] says,
+///   and the change ends when that time has passed and the car has left its old lane.
 ///   A request that is not granted by the next step has lapsed; if the wish lasts, it is made again.
 ///
 /// In a composite it stands before the physics, which then gets the commands in the same instant.
@@ -210,17 +228,11 @@ impl LaneDriver {
         Ok(others)
     }
 
-    /// Whether a body at a lateral offset reaches into a lane.
-    fn reaches(&self, lateral: f64, lane: usize) -> Result<bool, TrafficError> {
-        let reach = (self.road.lane_width(lane)? + CAR_WIDTH) / 2.0;
-        Ok((lateral - self.road.lane_centre(lane)?).abs() < reach)
-    }
-
     /// The nearest ahead and behind in a lane. Who is exactly beside counts as ahead.
     fn neighbours(&self, others: &[Other], lane: usize) -> Result<Neighbours, TrafficError> {
         let mut found = Neighbours::default();
         for &other in others {
-            if other.target != Some(lane) && !self.reaches(other.lateral, lane)? {
+            if other.target != Some(lane) && !reaches(&self.road, other.lateral, lane)? {
                 continue;
             }
             let nearest = if other.ahead >= 0.0 { &mut found.leader } else { &mut found.follower };
@@ -295,9 +307,10 @@ impl LaneDriver {
     }
 
     /// Begins a change that was granted since it was asked for, and ends one that is done.
-    fn update_change(&mut self, now: SimTime, car: &str, changes: &[LaneChange]) -> Result<(), StepError> {
+    fn update_change(&mut self, now: SimTime, own: RoadPlace, car: &str, changes: &[LaneChange]) -> Result<(), StepError> {
         if let Some(change) = self.change
             && self.seconds_of(change, now) >= self.manoeuvre.duration
+            && !reaches(&self.road, own.lateral, change.from)?
         {
             self.change = None;
             self.rests_until = now.checked_add(SimDuration::try_from_secs_f64(self.manoeuvre.cool_down)?)?;
@@ -317,25 +330,36 @@ impl LaneDriver {
         now.since(change.begun).map_or(f64::INFINITY, SimDuration::as_secs_f64)
     }
 
-    /// The lateral offset to pursue, where one will be at the end of the look-ahead.
-    fn lateral_ahead(&self, now: SimTime) -> Result<f64, TrafficError> {
+    /// The lateral offset to pursue: where one should be at the end of the look-ahead, at one's present speed. A car that
+    /// stands steers for the new lane at once.
+    fn lateral_ahead(&self, now: SimTime, speed: f64) -> Result<f64, TrafficError> {
         let Some(change) = self.change else { return Ok(self.model.lane_centre) };
         let from = self.road.lane_centre(change.from)?;
-        let progress = self.manoeuvre.progress(self.seconds_of(change, now) + self.model.pursuit.look_ahead_time);
+        let ahead = self.model.pursuit.look_ahead(speed) / speed;
+        let progress = self.manoeuvre.progress(self.seconds_of(change, now) + ahead);
         Ok(from + (self.model.lane_centre - from) * progress)
     }
 
-    /// The acceleration in m/s² that the stricter of the leaders asks for.
-    fn acceleration(&self, own: RoadPlace, speed: f64, others: &[Other]) -> Result<f64, TrafficError> {
-        let behind = |lane| -> Result<f64, TrafficError> {
-            let leader = self.neighbours(others, lane)?.leader.map(|leader| self.leader(leader.ahead, leader.speed));
-            Ok(self.model.idm.acceleration(speed, leader))
-        };
-        let acceleration = behind(self.lane)?;
-        match self.change {
-            Some(change) if self.reaches(own.lateral, change.from)? => Ok(math::min(acceleration, behind(change.from)?)),
-            _ => Ok(acceleration),
-        }
+    /// The acceleration in m/s² that the stricter of the leaders asks for: in its lane, and during a change, with less
+    /// reserve, in the lane that it leaves, as long as the front of the car has not passed them by.
+    fn acceleration(&self, own: RoadPlace, pose: &Pose, others: &[Other]) -> Result<f64, TrafficError> {
+        let leader = |lane| Ok(self.neighbours(others, lane)?.leader);
+        let sight = |leader: Other| self.leader(leader.ahead, leader.speed);
+        let acceleration = self.model.idm.acceleration(pose.speed, leader(self.lane)?.map(sight));
+        let Some(Change { from, .. }) = self.change else { return Ok(acceleration) };
+        let front = self.front(own, pose);
+        let beside = |other: Other| (front - other.lateral).abs() >= CAR_WIDTH + PASSING_ROOM;
+        let idm = &self.model.idm;
+        let idm = Idm { standstill_gap: math::min(idm.standstill_gap, PASSING_GAP), ..*idm };
+        let passed = leader(from)?.filter(|&leader| !beside(leader)).map(sight);
+        Ok(math::min(acceleration, idm.acceleration(pose.speed, passed)))
+    }
+
+    /// The lateral offset of the middle of the car's front, in metres.
+    fn front(&self, own: RoadPlace, pose: &Pose) -> f64 {
+        let (_, along) = self.road.pose_at(own.s, own.lateral);
+        let aside = Vec2::from_angle(along).perp_dot(pose.direction());
+        own.lateral + (self.model.vehicle.length - REAR_OVERHANG) * aside
     }
 }
 
@@ -356,13 +380,13 @@ impl Participant for LaneDriver {
             let actor = ctx.actor().clone();
             let own = locate(&self.road, &pose, self.hints.get(actor.as_str()).copied())?;
             let changes = changes_under_way(ctx)?;
-            self.update_change(now, actor.as_str(), &changes)?;
+            self.update_change(now, own, actor.as_str(), &changes)?;
             let others = self.look(ctx, own, &changes)?;
             self.hints.insert(actor.as_str().to_owned(), own.s);
 
-            let acceleration = self.acceleration(own, pose.speed, &others)?;
+            let acceleration = self.acceleration(own, &pose, &others)?;
             ctx.publish("acceleration", &Acceleration(self.model.vehicle.acceleration_for(acceleration)))?;
-            let pursued = DriverModel { lane_centre: self.lateral_ahead(now)?, ..self.model };
+            let pursued = DriverModel { lane_centre: self.lateral_ahead(now, pose.speed)?, ..self.model };
             ctx.publish("steering", &Steering(pursued.steering(&self.road, own.s, &pose)))?;
 
             if let Some(mobil) = &self.mobil

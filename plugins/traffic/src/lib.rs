@@ -63,11 +63,13 @@ mod physics;
 #[cfg(feature = "bevy")]
 pub mod population;
 pub mod road;
+mod scripted;
 mod signal;
 mod spawner;
 pub mod vehicle;
+pub mod worlds;
 
-pub use car::{CarParams, StandingBody};
+pub use car::CarParams;
 pub use driver::{Driver, DriverModel};
 pub use error::TrafficError;
 pub use lane_control::{LaneChange, LaneControl, LaneRequest};
@@ -75,5 +77,6 @@ pub use lane_driver::{LaneDriver, Manoeuvre};
 pub use logger::{PoseLogger, PoseSample};
 pub use physics::{Unicycle, VehiclePhysics};
 pub use road::Road;
+pub use scripted::{OscillatingBody, StandingBody};
 pub use signal::{Acceleration, Pose, Steering};
 pub use spawner::{Spawner, SpawnerParams};
