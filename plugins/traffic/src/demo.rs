@@ -1,7 +1,20 @@
 //! The demo world: an ego overtakes slower traffic on three lanes.
 //!
-//! Seven cars on [`Road::demo`]: the ego in the centre lane at 30 m/s, and three cars at 17 to 22 m/s in the lane on
-//! either side, each behind the next. Each car is an actor of two parts, a controller before its physics:
+//! On [`Road::demo`] the [`ego`] holds the centre lane at 30 m/s. A [`Spawner`](crate::Spawner) with its default parameters
+//! keeps six cars around it, at 16 to 22 m/s, that start in the lanes on either side and change lanes as they like: about
+//! fourteen in 30 simulated seconds. A [`LaneControl`](crate::LaneControl) says who may change, and a
+//! [`PoseLogger`](crate::PoseLogger) looks on. Each car is an actor of two parts, a controller before its physics; a factory
+//! makes it of [`CarParams`].
+//!
+//! | actor | made of | due |
+//! |---|---|---|
+//! | `ego` | [`ego`] | controller every 100 ms, physics every 10 ms |
+//! | `lanes` | [`LaneControl`](crate::LaneControl) | 1 ns after each multiple of 100 ms |
+//! | `spawner` | [`Spawner`](crate::Spawner) | 1 ns after each half second |
+//! | `log` | [`PoseLogger`](crate::PoseLogger) | 1 ns after each second |
+//! | `car-1`, `car-2`, … | what the spawner asks for | as the ego, from the multiple of 100 ms after it was asked for |
+//!
+//! [`cars`] are seven cars of a simpler world, each with a [`Driver`] that knows whom it follows:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,6 +41,7 @@ use chaconne_sim_core::ActorPath;
 
 use crate::{
     TrafficError,
+    car::CarParams,
     driver::Driver,
     law::Idm,
     physics::VehiclePhysics,
@@ -69,7 +83,14 @@ impl CarSpec {
     }
 }
 
-/// The seven cars of the demo world; the ego comes first.
+/// The ego: 20 m along the centre lane of the demo road, at the 30 m/s that it would like to keep. It follows whoever enters
+/// its lane, and stays in it.
+#[must_use]
+pub const fn ego() -> CarParams {
+    CarParams::new(1, 20.0, 30.0)
+}
+
+/// Seven cars that each follow the next in their lane; the ego comes first.
 #[must_use]
 pub fn cars() -> Vec<CarSpec> {
     [
