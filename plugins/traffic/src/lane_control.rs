@@ -158,7 +158,8 @@ impl Participant for LaneControl {
             let before = self.changes.clone();
             let places = self.places(ctx)?;
             self.forget(now, &places)?;
-            let mut drawn: Vec<_> = requests.into_iter().map(|(car, request)| (ctx.rng().next_u64(), car, request)).collect();
+            let mut drawn: Vec<_> =
+                requests.into_iter().map(|(car, request)| (ctx.rng().next_u64(), car, request)).collect();
             // Numbers are equal once in 2⁶⁴ draws; then the path decides.
             drawn.sort_by(|(a, car_a, _), (b, car_b, _)| (a, car_a).cmp(&(b, car_b)));
             for (_, car, LaneRequest { from, to, .. }) in drawn {

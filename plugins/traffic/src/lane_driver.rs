@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use chaconne_sim_core::{Participant, ReadError, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math::{self, Vec2}};
+use chaconne_sim_core::{
+    Participant, ReadError, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription,
+    math::{self, Vec2},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -286,7 +289,13 @@ impl LaneDriver {
     }
 
     /// The lane that the driver would like to change to, and what that is worth in m/s².
-    fn wish(&self, mobil: &Mobil, own: RoadPlace, speed: f64, others: &[Other]) -> Result<Option<(usize, f64)>, TrafficError> {
+    fn wish(
+        &self,
+        mobil: &Mobil,
+        own: RoadPlace,
+        speed: f64,
+        others: &[Other],
+    ) -> Result<Option<(usize, f64)>, TrafficError> {
         let here = self.neighbours(others, self.lane)?;
         let worth = |lane: Option<usize>, side| {
             let Some(lane) = lane.filter(|&lane| lane < self.road.lane_count()) else { return Ok(None) };
@@ -307,7 +316,13 @@ impl LaneDriver {
     }
 
     /// Begins a change that was granted since it was asked for, and ends one that is done.
-    fn update_change(&mut self, now: SimTime, own: RoadPlace, car: &str, changes: &[LaneChange]) -> Result<(), StepError> {
+    fn update_change(
+        &mut self,
+        now: SimTime,
+        own: RoadPlace,
+        car: &str,
+        changes: &[LaneChange],
+    ) -> Result<(), StepError> {
         if let Some(change) = self.change
             && self.seconds_of(change, now) >= self.manoeuvre.duration
             && !reaches(&self.road, own.lateral, change.from)?

@@ -2,13 +2,17 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`law`] | the Intelligent Driver Model and pure pursuit: pure functions |
+//! | [`law`] | the Intelligent Driver Model, MOBIL and pure pursuit: pure functions |
 //! | [`vehicle`] | how a body moves under held commands: unicycle and kinematic bicycle |
 //! | [`road`] | roads from data files, arc-length parametrised, with lanes |
-//! | [`demo`] | the seven cars of the demo world |
+//! | [`demo`] | the demo world: an ego, and cars that join, change lanes and leave |
+//! | [`worlds`] | a ring on which a jam forms, and a lane that ends |
 //! | [`fleet`] | many cars that follow each other, as participants or as columns |
 //! | `population` | the same cars as agents of a population (feature `bevy`) |
-//! | at the root | signals ([`Pose`], [`Steering`], [`Acceleration`]) and participants ([`Driver`], [`VehiclePhysics`], [`Unicycle`], [`PoseLogger`]) |
+//! | at the root | signals ([`Pose`], [`Steering`], [`Acceleration`], [`LaneRequest`], [`LaneChange`]) and participants: |
+//! | | [`VehiclePhysics`] and [`Unicycle`] move bodies; [`StandingBody`] and [`OscillatingBody`] move by a script |
+//! | | [`Driver`] follows one car, [`LaneDriver`] whoever is ahead, and changes lanes as [`LaneControl`] grants |
+//! | | [`Spawner`] lets cars join and leave around an ego, [`PoseLogger`] looks on |
 //!
 //! A car is an actor of two parts: a controller that reads poses and publishes commands every 100 ms, and physics that
 //! holds the commands and publishes a pose every 10 ms.

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use chaconne_sim_core::{
-    DetRng, Participant, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math, membership::JoinRequest,
+    DetRng, Participant, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math,
+    membership::JoinRequest,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +68,8 @@ impl Default for SpawnerParams {
             min_speed: 16.0,
             max_speed: 22.0,
             behind: 60.0,
-            nearest: 90.0,
-            farthest: 140.0,
+            nearest: 85.0,
+            farthest: 130.0,
             first_nearest: 20.0,
             beside: 30.0,
             idm: Idm { acceleration: 1.5, ..Idm::BRISK },
@@ -247,7 +248,9 @@ impl Participant for Spawner {
             let passed: Vec<String> = self
                 .cars
                 .keys()
-                .filter(|&path| seen.get(path).is_some_and(|car| self.road.signed_distance(ego, car.s) < -self.params.behind))
+                .filter(|&path| {
+                    seen.get(path).is_some_and(|car| self.road.signed_distance(ego, car.s) < -self.params.behind)
+                })
                 .cloned()
                 .collect();
             for path in passed {
@@ -261,7 +264,9 @@ impl Participant for Spawner {
                 let Some(car) = self.find(ctx.rng(), ego, nearest, &seen)? else { break };
                 self.spawned += 1;
                 let path = format!("car-{}", self.spawned);
-                ctx.join(JoinRequest::new(path.as_str(), self.params.factory.as_str()).with(&car)?.first_due(first_due));
+                ctx.join(
+                    JoinRequest::new(path.as_str(), self.params.factory.as_str()).with(&car)?.first_due(first_due),
+                );
                 let CarParams { lane, s, speed, .. } = car;
                 self.cars.insert(path.clone(), Newcomer { lane, s, speed });
                 seen.insert(path, Seen { s, lateral: self.road.lane_centre(lane)?, speed });

@@ -14,8 +14,8 @@ use chaconne_sim_core::ActorPath;
 
 use crate::{
     car::CarParams,
-    law::{Idm, Mobil},
     lane_driver::Manoeuvre,
+    law::{Idm, Mobil},
     road::Road,
 };
 

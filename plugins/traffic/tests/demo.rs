@@ -7,7 +7,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use chaconne_conductor::{Actor, Conductor};
-use chaconne_sim_core::{SimDuration, SimTime};
+use chaconne_sim_core::{SimDuration, SimTime, math};
 use chaconne_traffic::{LaneControl, Road, Spawner, SpawnerParams, demo};
 use common::{Changes, Least, Watch, actor, changes, demo_road, poses_by_car, watch, world};
 
@@ -53,7 +53,9 @@ fn nobody_collides_while_cars_change_lanes_around_the_ego() {
         ttc.note(&seen.least_ttc, seed);
     }
     let early = early as f64 / seeds as f64;
-    println!("{granted} changes: {before_ego} into the ego's lane before it, {out} out of it; {refused} lapsed requests");
+    println!(
+        "{granted} changes: {before_ego} into the ego's lane before it, {out} out of it; {refused} lapsed requests"
+    );
     println!("{cars} cars, {early} in 30 s; least gap {gap:?}; least time to collision {ttc:?}");
     assert!(granted as u64 >= 5 * seeds && before_ego > 0 && out > 0);
     assert!((11.0..16.0).contains(&early), "{early} cars in 30 s");
@@ -93,7 +95,7 @@ fn the_ego_holds_its_lane_and_slows_down_for_those_who_enter_it() {
             let off = road.project(pose.ground(), None).unwrap().lateral;
             assert!(off.abs() < 0.2, "the ego is {off} m off");
             assert!(pose.speed > 10.0 && pose.speed < 30.1, "the ego drives {} m/s", pose.speed);
-            slowest = slowest.min(pose.speed);
+            slowest = math::min(slowest, pose.speed);
         }
     }
     assert!(slowest < 25.0, "{slowest} m/s");

@@ -62,7 +62,12 @@ fn rivals(road: &Arc<Road>, [first, second]: [&str; 2], mirrored: bool) -> Vec<A
 #[test]
 fn a_car_overtakes_by_the_next_lane_in_four_seconds() {
     let road = straight();
-    let cars = || vec![actor("fast", &eager(0, 0.0, 25.0), &road).unwrap(), actor("slow", &CarParams::new(0, 120.0, 15.0), &road).unwrap()];
+    let cars = || {
+        vec![
+            actor("fast", &eager(0, 0.0, 25.0), &road).unwrap(),
+            actor("slow", &CarParams::new(0, 120.0, 15.0), &road).unwrap(),
+        ]
+    };
     let (seen, changes) = drive(&road, cars(), true, 0, SimTime::from_secs(40));
     assert!(seen.collisions.is_empty());
     let begun = changes.granted[0].at;
@@ -82,7 +87,10 @@ fn a_car_overtakes_by_the_next_lane_in_four_seconds() {
 #[test]
 fn nothing_changes_without_a_grant_and_the_wish_is_uttered_at_every_step() {
     let road = straight();
-    let cars = vec![actor("fast", &eager(0, 0.0, 25.0), &road).unwrap(), actor("slow", &CarParams::new(0, 120.0, 15.0), &road).unwrap()];
+    let cars = vec![
+        actor("fast", &eager(0, 0.0, 25.0), &road).unwrap(),
+        actor("slow", &CarParams::new(0, 120.0, 15.0), &road).unwrap(),
+    ];
     let (seen, changes) = drive(&road, cars, false, 0, SimTime::from_secs(40));
     assert!(changes.requests.len() > 100 && changes.granted.is_empty() && seen.collisions.is_empty());
     let poses = &poses_by_car(&seen)["fast"];
@@ -106,7 +114,9 @@ fn of_two_who_want_one_gap_one_goes_first_and_each_is_as_likely_whatever_its_pat
             // The grant comes 1 ns later, for one of them; the other has to wait until the change is made.
             let granted: Vec<_> = changes.granted.iter().filter(|granted| granted.to == 1).collect();
             assert_eq!(granted[0].at, first.0.checked_add(SimDuration::from_nanos(1)).unwrap());
-            assert!(granted.get(1).is_none_or(|next| next.at.since(granted[0].at).unwrap() >= SimDuration::from_secs(4)));
+            assert!(
+                granted.get(1).is_none_or(|next| next.at.since(granted[0].at).unwrap() >= SimDuration::from_secs(4))
+            );
             wins += u32::from(granted[0].car == names[0]);
         }
         // 32 ± 4 expected; 5 standard deviations.
@@ -136,7 +146,8 @@ fn of_two_equally_good_lanes_the_car_takes_the_one_it_is_nearer_to_and_in_the_mi
     let road = straight();
     let target = |lateral: f64| {
         let mobil = Mobil { keep_right_bias: 0.0, ..Mobil::default() };
-        let driver = LaneDriver::new(Arc::clone(&road), 1).unwrap().changing_lanes(mobil, Manoeuvre::default()).unwrap();
+        let driver =
+            LaneDriver::new(Arc::clone(&road), 1).unwrap().changing_lanes(mobil, Manoeuvre::default()).unwrap();
         let state = VehicleState { position: Vec2::new(0.0, lateral), heading: 0.0, speed: 25.0 };
         let physics = VehiclePhysics::new(Vehicle::CAR, state);
         let fast = Actor::new("fast").child("controller", driver).child("physics", physics);
