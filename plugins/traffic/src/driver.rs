@@ -61,8 +61,8 @@ impl DriverModel {
     }
 }
 
-/// A controller that steps every 100 ms unless [`every`](Self::every) sets another period, reads the `pose` of its actor and of a leader, and publishes `steering` and
-/// `acceleration`.
+/// A controller that reads the `pose` of its actor and of a leader, and publishes `steering` and `acceleration`. It steps
+/// every 100 ms unless [`every`](Self::every) sets another period.
 ///
 /// It drives as its [`DriverModel`] says. A leader that has not published yet, or has left, leaves the road empty. In a
 /// composite it stands before the physics, which then gets the commands in the same instant.

@@ -379,7 +379,7 @@ impl LaneDriver {
 }
 
 /// The changes that are granted and under way, by whatever controls there are.
-fn changes_under_way(ctx: &StepCtx<'_>) -> Result<Vec<LaneChange>, ReadError> {
+pub(crate) fn changes_under_way(ctx: &StepCtx<'_>) -> Result<Vec<LaneChange>, ReadError> {
     let lists = ctx.latest_all::<Vec<LaneChange>>(GRANTS)?;
     Ok(lists.into_iter().flat_map(|(_, list)| list.value).collect())
 }

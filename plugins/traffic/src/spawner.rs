@@ -13,10 +13,11 @@ use crate::{
     car::CarParams,
     driver::{Driver, locate},
     error::{check_parameter, check_positive},
-    lane_driver::Manoeuvre,
+    lane_control::GRANTS,
+    lane_driver::{Manoeuvre, changes_under_way},
     law::{Idm, Leader, Mobil},
     logger::next_sample,
-    road::Road,
+    road::{Road, RoadPlace},
     signal::{POSES, Pose},
     vehicle::Vehicle,
 };
@@ -48,7 +49,7 @@ pub struct SpawnerParams {
     pub farthest: f64,
     /// The nearest place ahead where one of the first cars may start, in metres; above 0, not above `farthest`.
     pub first_nearest: f64,
-    /// The room that a car needs from cars in the lanes beside its own, in metres between reference points; above 0.
+    /// The room that a car needs from the ego in a lane beside its own, in metres between reference points; above 0.
     pub beside: f64,
     /// How cars follow others; their desired speed is drawn.
     pub idm: Idm,
@@ -80,6 +81,11 @@ impl Default for SpawnerParams {
 }
 
 impl SpawnerParams {
+    /// How hard a change of lanes may make anybody brake, in m/s².
+    fn safe_braking(&self) -> f64 {
+        self.mobil.unwrap_or_default().safe_braking
+    }
+
     /// Checks every parameter against its range and the road.
     ///
     /// # Errors
@@ -117,9 +123,10 @@ impl SpawnerParams {
 ///   100 ms. Lane, place and speed are drawn from the step's random stream; where there is no room another place is drawn, up
 ///   to eight times, and then it waits for the next step.
 ///
-/// There is room where neither the newcomer, behind the next car in its lane, nor the next car behind it, would brake harder
-/// than is comfortable by the [`Idm`] if the one ahead were no faster, and nobody beside is nearer than `beside`. Should the world refuse a car, the run halts
-/// with its reason.
+/// There is room where neither the newcomer, behind who is ahead in its lane or may change to it, nor who is behind it there,
+/// would brake harder than is comfortable by the [`Idm`], if the one ahead were no faster. Those in the lanes beside could ask
+/// to change before they see it, so neither would brake harder than is safe if they did; all but the ego, which is taken to
+/// hold its lane, and only has to be `beside` metres away. Should the world refuse a car, the run halts with its reason.
 #[derive(Clone, Debug)]
 pub struct Spawner {
     road: Arc<Road>,
@@ -143,6 +150,8 @@ struct Seen {
     s: f64,
     lateral: f64,
     speed: f64,
+    /// The lane that it was granted to change to.
+    target: Option<usize>,
 }
 
 impl Spawner {
@@ -163,12 +172,14 @@ impl Spawner {
     fn look(&self, ctx: &StepCtx<'_>) -> Result<BTreeMap<String, Seen>, StepError> {
         let mut seen = BTreeMap::new();
         for (path, &Newcomer { lane, s, speed }) in &self.cars {
-            seen.insert(path.clone(), Seen { s, lateral: self.road.lane_centre(lane)?, speed });
+            seen.insert(path.clone(), Seen { s, lateral: self.road.lane_centre(lane)?, speed, target: None });
         }
+        let changes = changes_under_way(ctx)?;
         for (key, pose) in ctx.latest_all::<Pose>(POSES)? {
             if let Some(path) = key.actor() {
-                let place = locate(&self.road, &pose, None)?;
-                seen.insert(path.to_owned(), Seen { s: place.s, lateral: place.lateral, speed: pose.speed });
+                let RoadPlace { s, lateral } = locate(&self.road, &pose, None)?;
+                let target = changes.iter().find(|change| change.car == path).map(|change| change.to);
+                seen.insert(path.to_owned(), Seen { s, lateral, speed: pose.speed, target });
             }
         }
         Ok(seen)
@@ -186,24 +197,28 @@ impl Spawner {
     /// Whether there is room for a car among the others.
     fn has_room(&self, car: &CarParams, others: &BTreeMap<String, Seen>) -> Result<bool, TrafficError> {
         let (centre, width) = (self.road.lane_centre(car.lane)?, self.road.lane_width(car.lane)?);
-        for other in others.values() {
-            let ahead = self.road.signed_distance(car.s, other.s);
+        let idm = car.following();
+        for (path, other) in others {
             let off = (other.lateral - centre).abs();
+            // Beyond two thirds of the lane's width somebody is about to leave the lane, or has just begun to come in.
+            let is_in_lane = off < width * (2.0 / 3.0) || other.target == Some(car.lane);
+            let is_beside = off < width * 1.5;
+            let ahead = self.road.signed_distance(car.s, other.s);
             let gap = ahead.abs() - Vehicle::CAR.length;
-            let idm = car.following();
-            // Two thirds of the lane's width: somebody who is about to leave the lane or has just begun to come in.
-            let braking = if off >= width * (2.0 / 3.0) {
-                if off < width * 1.5 && ahead.abs() < self.params.beside {
+            if !is_in_lane && (!is_beside || *path == self.params.around) {
+                if is_beside && ahead.abs() < self.params.beside {
                     return Ok(false);
                 }
                 continue;
-            } else if ahead >= 0.0 {
-                idm.acceleration(car.speed, Some(Leader { gap, speed: math::min(other.speed, car.speed) }))
+            }
+            let slower = Some(Leader { gap, speed: math::min(car.speed, other.speed) });
+            let acceleration = if ahead >= 0.0 {
+                idm.acceleration(car.speed, slower)
             } else {
-                let idm = idm.with_desired_speed(math::max(car.speed, other.speed));
-                idm.acceleration(other.speed, Some(Leader { gap, speed: math::min(car.speed, other.speed) }))
+                idm.with_desired_speed(math::max(car.speed, other.speed)).acceleration(other.speed, slower)
             };
-            if gap < idm.standstill_gap || braking < -idm.deceleration {
+            let limit = if is_in_lane { idm.deceleration } else { self.params.safe_braking() };
+            if gap < idm.standstill_gap || acceleration < -limit {
                 return Ok(false);
             }
         }
@@ -236,7 +251,7 @@ fn next_boundary(now: SimTime) -> StepResult {
 
 impl Participant for Spawner {
     fn subscriptions(&self) -> Vec<Subscription> {
-        vec![Subscription::latest(POSES)]
+        [POSES, GRANTS].map(Subscription::latest).into()
     }
 
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
@@ -269,9 +284,65 @@ impl Participant for Spawner {
                 );
                 let CarParams { lane, s, speed, .. } = car;
                 self.cars.insert(path.clone(), Newcomer { lane, s, speed });
-                seen.insert(path, Seen { s, lateral: self.road.lane_centre(lane)?, speed });
+                seen.insert(path, Seen { s, lateral: self.road.lane_centre(lane)?, speed, target: None });
             }
         }
         Ok(next_sample(ctx.now(), Self::PERIOD)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spawner() -> Spawner {
+        Spawner::new(Arc::new(Road::demo()), SpawnerParams::default()).unwrap()
+    }
+
+    fn room(lateral: f64, ahead: f64, speed: f64, target: Option<usize>) -> bool {
+        let (spawner, car) = (spawner(), CarParams::new(0, 500.0, 18.0));
+        let other = Seen { s: 500.0 + ahead, lateral, speed, target };
+        spawner.has_room(&car, &BTreeMap::from([("other".to_owned(), other)])).unwrap()
+    }
+
+    #[test]
+    fn there_is_room_where_nobody_has_to_brake() {
+        // In the same lane: 18 m/s at 1.5 s and 2 m, so that 25 m are too near at equal speeds, and more behind a slower one.
+        assert!(room(-3.5, 60.0, 18.0, None) && room(-3.5, -60.0, 18.0, None));
+        assert!(!room(-3.5, 25.0, 18.0, None) && !room(-3.5, -25.0, 18.0, None) && !room(-3.5, 60.0, 10.0, None));
+        // A faster one ahead leaves no more room than one of the same speed.
+        assert!(!room(-3.5, 25.0, 25.0, None));
+        // In the lane beside somebody may be nearer, unless it is about to come; two lanes away nobody matters.
+        assert!(room(0.0, 28.0, 18.0, None) && !room(0.0, 28.0, 18.0, Some(0)) && !room(0.0, 15.0, 18.0, None));
+        assert!(room(3.5, 0.0, 18.0, None) && !room(3.5, 0.0, 18.0, Some(0)));
+    }
+
+    #[test]
+    fn cars_are_drawn_in_their_ranges_and_around_the_end_of_the_road() {
+        let (spawner, key) = (spawner(), chaconne_sim_core::StreamKey::from_bits(1));
+        let end = spawner.road.length() - 50.0;
+        let mut lanes = [0; 3];
+        for number in 0..200 {
+            let car = spawner.draw(&mut key.stream(number), end, 85.0);
+            assert!((35.0..=80.0).contains(&car.s) && (16.0..=22.0).contains(&car.speed), "{car:?}");
+            assert_eq!(car.following().desired_speed, car.speed);
+            lanes[car.lane] += 1;
+        }
+        assert!(lanes[0] > 60 && lanes[1] == 0 && lanes[2] > 60, "{lanes:?}");
+    }
+
+    #[test]
+    fn a_parameter_out_of_range_is_named() {
+        let error = |params: SpawnerParams| params.check(&Road::demo()).unwrap_err().to_string();
+        assert!(
+            error(SpawnerParams { lanes: vec![], ..SpawnerParams::default() })
+                .starts_with("`lanes` of the spawner is 0")
+        );
+        assert!(error(SpawnerParams { lanes: vec![3], ..SpawnerParams::default() }).contains("lane 3 does not exist"));
+        assert!(error(SpawnerParams { max_speed: 10.0, ..SpawnerParams::default() }).starts_with("`max_speed`"));
+        assert!(error(SpawnerParams { farthest: f64::NAN, ..SpawnerParams::default() }).starts_with("`farthest`"));
+        assert!(serde_json::from_str::<SpawnerParams>(r#"{"car":7}"#).is_err());
+        let params: SpawnerParams = serde_json::from_str(r#"{"cars":7}"#).unwrap();
+        assert_eq!(params, SpawnerParams { cars: 7, ..SpawnerParams::default() });
     }
 }

@@ -368,3 +368,17 @@ fn a_road_that_cannot_be_laid_is_refused_with_the_segment() {
         assert!(message.contains("it is not a plain file"), "{message}");
     }
 }
+
+#[test]
+fn the_signed_distance_takes_the_shorter_way() {
+    let road = Road::demo();
+    let length = road.length();
+    assert_eq!(road.signed_distance(10.0, 30.0), 20.0);
+    assert_eq!(road.signed_distance(30.0, 10.0), -20.0);
+    assert!((road.signed_distance(length - 10.0, 20.0) - 30.0).abs() < 1e-9);
+    assert!((road.signed_distance(20.0, length - 10.0) + 30.0).abs() < 1e-9);
+    let open = r#"{ "name": "open", "closed": false, "start": { "x_m": 0, "y_m": 0, "heading_deg": 0 },
+        "lanes": [{ "width_m": 3.5 }], "segments": [{ "straight": { "length_m": 100 } }] }"#;
+    let open = Road::from_json(open, "open.json").unwrap();
+    assert_eq!((open.signed_distance(10.0, 500.0), open.signed_distance(500.0, 10.0)), (490.0, -490.0));
+}

@@ -22,7 +22,12 @@ const HALF_WIDTH: f64 = 0.9;
 
 /// A world on one thread, with a maker of cars on a road.
 pub(crate) fn world(seed: u64, road: &Arc<Road>) -> Conductor {
-    let mut world = Conductor::new(ConductorConfig { threads: 1, seed, ..ConductorConfig::default() }).unwrap();
+    world_with(ConductorConfig { threads: 1, seed, ..ConductorConfig::default() }, road)
+}
+
+/// As [`world`], with other settings.
+pub(crate) fn world_with(config: ConductorConfig, road: &Arc<Road>) -> Conductor {
+    let mut world = Conductor::new(config).unwrap();
     world.set_maker(Cars(Arc::clone(road)));
     world
 }
@@ -96,6 +101,9 @@ pub(crate) struct Watch {
     pub(crate) cars: BTreeMap<String, SimTime>,
     /// Poses by time, when they are kept.
     pub(crate) kept: BTreeMap<SimTime, Snapshot>,
+    /// The hardest braking, in m/s², with time and name.
+    pub(crate) hardest: Option<Closest>,
+    speeds: BTreeMap<String, (SimTime, f64)>,
     keep: bool,
     now: Option<SimTime>,
     current: Snapshot,
@@ -108,6 +116,12 @@ impl Watch {
         let places: Vec<_> = current.iter().map(|(_, pose)| road.project(pose.ground(), None).unwrap()).collect();
         for (i, (a, pose_a)) in current.iter().enumerate() {
             self.cars.entry(a.clone()).or_insert(now);
+            if let Some((then, speed)) = self.speeds.insert(a.clone(), (now, pose_a.speed)) {
+                let acceleration = (pose_a.speed - speed) / now.since(then).unwrap().as_secs_f64();
+                if self.hardest.as_ref().is_none_or(|hardest| acceleration < hardest.0) {
+                    self.hardest = Some((acceleration, now, a.clone(), String::new()));
+                }
+            }
             for (j, (b, pose_b)) in current.iter().enumerate().filter(|&(j, _)| j != i) {
                 let ahead = road.signed_distance(places[i].s, places[j].s);
                 if i < j && ahead.abs() < 20.0 && overlap(pose_a, pose_b) {
