@@ -10,9 +10,9 @@ use crate::{
     driver::{Driver, locate},
     error::check_positive,
     lane_driver::{Manoeuvre, reaches},
-    logger::next_sample,
     road::{Road, RoadPlace},
     signal::{POSES, Pose},
+    surroundings::next_sample,
 };
 
 /// The requests of all cars, whatever the world is called.
@@ -173,6 +173,6 @@ impl Participant for LaneControl {
                 ctx.publish("lane_grants", &self.changes)?;
             }
         }
-        Ok(next_sample(ctx.now(), Self::PERIOD)?)
+        next_sample("the lane control", Self::PERIOD, ctx.now())
     }
 }

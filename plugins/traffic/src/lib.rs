@@ -4,6 +4,10 @@
 //! |---|---|
 //! | [`law`] | the Intelligent Driver Model, MOBIL and pure pursuit: pure functions |
 //! | [`vehicle`] | how a body moves under held commands: unicycle and kinematic bicycle |
+//! | [`body`] | the rectangle that a vehicle covers: overlap and clearance of two |
+//! | [`radar`] | what a radar sees of the vehicles around it: a pure function, and a participant with noise |
+//! | [`collision`] | a monitor that says once when two vehicles begin to overlap |
+//! | [`ttc`] | times to collision: pure functions, and a monitor that keeps a run's smallest |
 //! | [`road`] | roads from data files, arc-length parametrised, with lanes |
 //! | [`demo`] | the demo world: an ego, and cars that join, change lanes and leave |
 //! | [`worlds`] | a ring on which a jam forms, and a lane that ends |
@@ -54,7 +58,9 @@
 //! Without its default feature `bevy` the crate needs neither Bevy nor the conductor: laws, roads, vehicles and
 //! participants can be linked into an exported FMU or a host of one's own.
 
+pub mod body;
 mod car;
+pub mod collision;
 pub mod demo;
 mod driver;
 mod error;
@@ -66,21 +72,28 @@ mod logger;
 mod physics;
 #[cfg(feature = "bevy")]
 pub mod population;
+pub mod radar;
 pub mod road;
 mod scripted;
 mod signal;
 mod spawner;
+mod surroundings;
+pub mod ttc;
 pub mod vehicle;
 pub mod worlds;
 
+pub use body::{Body, BodyAnnouncer, Footprint};
 pub use car::CarParams;
+pub use collision::{Collision, CollisionEnd, CollisionMonitor};
 pub use driver::{Driver, DriverModel};
 pub use error::TrafficError;
 pub use lane_control::{LaneChange, LaneControl, LaneRequest};
 pub use lane_driver::{LaneDriver, Manoeuvre};
 pub use logger::{PoseLogger, PoseSample};
 pub use physics::{Unicycle, VehiclePhysics};
+pub use radar::{Detection, Radar, RadarSpec};
 pub use road::Road;
 pub use scripted::{OscillatingBody, StandingBody};
 pub use signal::{Acceleration, Pose, Steering};
 pub use spawner::{Spawner, SpawnerParams};
+pub use ttc::{Gap, Ttc, TtcMonitor};

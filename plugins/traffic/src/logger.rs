@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use chaconne_sim_core::{Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription, TimeError};
+use chaconne_sim_core::{Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription};
 
-use crate::signal::{POSES, Pose};
-
-/// How long after a boundary the logger samples: between actors a signal is seen by steps after it, not with it.
-const DELAY: SimDuration = SimDuration::from_nanos(1);
+use crate::{
+    signal::{POSES, Pose},
+    surroundings::next_sample,
+};
 
 /// One car's pose in one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,21 +57,6 @@ impl PoseLogger {
     pub fn every(self, period: SimDuration) -> Self {
         Self { period, ..self }
     }
-
-    /// The first sampling time after `now`.
-    fn next(&self, now: SimTime) -> StepResult {
-        if !self.period.is_positive() {
-            return Err(format!("the pose logger's period is {} s; choose at least 1 ns", self.period).into());
-        }
-        Ok(next_sample(now, self.period)?)
-    }
-}
-
-/// The first time after `now` that lies 1 ns after a multiple of a positive period.
-pub(crate) fn next_sample(now: SimTime, period: SimDuration) -> Result<SimTime, TimeError> {
-    // The last one before or at `now` lies this far back.
-    let since = (now.as_nanos().rem_euclid(period.as_nanos()) - DELAY.as_nanos()).rem_euclid(period.as_nanos());
-    now.checked_add(period.checked_sub(SimDuration::from_nanos(since))?)
 }
 
 impl fmt::Debug for PoseLogger {
@@ -90,6 +75,6 @@ impl Participant for PoseLogger {
             let car = key.actor().unwrap_or(key.as_str());
             (self.sink)(PoseSample { sampled: ctx.now(), published: pose.time, car, pose: &pose });
         }
-        self.next(ctx.now())
+        next_sample("the pose logger", self.period, ctx.now())
     }
 }

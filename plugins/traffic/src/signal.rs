@@ -35,6 +35,13 @@ impl Pose {
         self.orientation.rotate(Vec3::X).truncate()
     }
 
+    /// The velocity on the ground in m/s: the speed along [`direction`](Self::direction).
+    #[inline]
+    #[must_use]
+    pub fn velocity(&self) -> Vec2 {
+        self.direction() * self.speed
+    }
+
     /// The position on the ground, in metres.
     #[must_use]
     pub fn ground(&self) -> Vec2 {

@@ -16,9 +16,9 @@ use crate::{
     lane_control::GRANTS,
     lane_driver::{Manoeuvre, changes_under_way},
     law::{Idm, Leader, Mobil},
-    logger::next_sample,
     road::{Road, RoadPlace},
     signal::{POSES, Pose},
+    surroundings::next_sample,
     vehicle::Vehicle,
 };
 
@@ -287,7 +287,7 @@ impl Participant for Spawner {
                 seen.insert(path, Seen { s, lateral: self.road.lane_centre(lane)?, speed, target: None });
             }
         }
-        Ok(next_sample(ctx.now(), Self::PERIOD)?)
+        next_sample("the spawner", Self::PERIOD, ctx.now())
     }
 }
 
