@@ -69,14 +69,14 @@ type Sink = Box<dyn FnMut(&Collision) + Send>;
 /// });
 /// let mut world = Conductor::new(ConductorConfig::default())?;
 /// world.add(Actor::of("ego", Unicycle::new(0.0, 0.0, 30.0)))?;
-/// world.add(Actor::of("standing", Unicycle::new(20.0, 0.0, 0.0)))?;
+/// world.add(Actor::of("standing", Unicycle::new(20.5, 0.0, 0.0)))?;
 /// world.add(Actor::of("collisions", monitor))?;
 /// world.run_until(SimTime::from_secs(2))?;
 /// let collision = collisions.recv()?;
-/// // 15 m between the bumpers at 30 m/s: they touch at 0.5 s, which is no overlap yet.
+/// // 15.5 m between the bumpers at 30 m/s: they meet 0.517 s after the start, and the next sample shows it.
 /// assert_eq!((collision.a.as_str(), collision.b.as_str()), ("ego", "standing"));
-/// assert_eq!((collision.time, collision.relative_speed), (SimTime::from_millis(510), 30.0));
-/// assert!((collision.position.x - 19.0).abs() < 0.3 && collision.position.y == 0.0);
+/// assert_eq!((collision.time, collision.relative_speed), (SimTime::from_millis(520), 30.0));
+/// assert!((collision.position.x - 19.5).abs() < 0.3 && collision.position.y == 0.0);
 /// assert!(collisions.try_recv().is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -211,7 +211,7 @@ mod tests {
                 let one = |(at, (body, pose)): (usize, &(crate::Body, crate::Pose))| {
                     let pose = if mirror { mirrored(pose) } else { *pose };
                     let path = ActorPath::new(&format!("car-{at:02}")).unwrap();
-                    Seen { path, time: SimTime::ZERO, footprint: body.at(&pose), velocity: pose.velocity() }
+                    Seen::new(path, SimTime::ZERO, *body, pose)
                 };
                 cars.iter().enumerate().map(one).collect()
             };

@@ -1,6 +1,6 @@
 //! What monitors and sensors share: who is around, who is near whom, and when to look.
 
-use std::ops::ControlFlow;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use chaconne_sim_core::{
     ActorPath, SignalValue, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription,
@@ -47,6 +47,8 @@ pub(crate) struct Seen {
     pub(crate) path: ActorPath,
     /// When its pose was published.
     pub(crate) time: SimTime,
+    /// Its pose.
+    pub(crate) pose: Pose,
     /// What it covers.
     pub(crate) footprint: Footprint,
     /// In m/s.
@@ -58,20 +60,24 @@ pub(crate) fn subscriptions() -> Vec<Subscription> {
     vec![Subscription::latest(POSES), Subscription::latest(BODIES)]
 }
 
-/// The newest value of each actor at the top of the world, with the time of its publication, in the order of paths.
-fn newest<T: SignalValue>(ctx: &StepCtx<'_>, key: &str) -> Result<Vec<(ActorPath, SimTime, T)>, StepError> {
-    let mut values: Vec<(ActorPath, SimTime, T)> = Vec::new();
+impl Seen {
+    /// A vehicle of a body at a pose that was published at a time.
+    pub(crate) fn new(path: ActorPath, time: SimTime, body: Body, pose: Pose) -> Self {
+        Self { path, time, pose, footprint: body.at(&pose), velocity: pose.velocity() }
+    }
+}
+
+/// The newest value of each actor at the top of the world, with the time of its publication. Of equally new ones of
+/// several publishers the last publisher's counts.
+fn newest<T: SignalValue>(ctx: &StepCtx<'_>, key: &str) -> Result<BTreeMap<ActorPath, (SimTime, T)>, StepError> {
+    let mut newest: BTreeMap<ActorPath, (SimTime, T)> = BTreeMap::new();
     for (key, held) in ctx.latest_all::<T>(key)? {
-        if let Some(actor) = key.actor() {
-            values.push((ActorPath::new(actor)?, held.time, held.value));
+        let Some(actor) = key.actor().map(ActorPath::new).transpose()? else { continue };
+        if newest.get(&actor).is_none_or(|(time, _)| *time <= held.time) {
+            newest.insert(actor, (held.time, held.value));
         }
     }
-    // Of several publishers of one signal the newest value counts, the last publisher's among equally new ones.
-    values.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    values.reverse();
-    values.dedup_by(|a, b| a.0 == b.0);
-    values.reverse();
-    Ok(values)
+    Ok(newest)
 }
 
 /// Every vehicle that has published a pose, in the order of paths. Those without a body are cars.
@@ -81,16 +87,12 @@ fn newest<T: SignalValue>(ctx: &StepCtx<'_>, key: &str) -> Result<Vec<(ActorPath
 /// A body out of range, with its owner; a signal of another type.
 pub(crate) fn look(ctx: &StepCtx<'_>) -> Result<Vec<Seen>, StepError> {
     let bodies = newest::<Body>(ctx, BODIES)?;
-    for (path, _, body) in &bodies {
+    for (path, (_, body)) in &bodies {
         body.check().map_err(|error| format!("`{path}` published a body that is none: {error}"))?;
     }
-    let body_of = |path: &ActorPath| match bodies.binary_search_by(|(owner, ..)| owner.cmp(path)) {
-        Ok(at) => bodies[at].2,
-        Err(_) => Body::CAR,
-    };
-    let seen = newest::<Pose>(ctx, POSES)?.into_iter().map(|(path, time, pose)| {
-        let footprint = body_of(&path).at(&pose);
-        Seen { path, time, footprint, velocity: pose.velocity() }
+    let seen = newest::<Pose>(ctx, POSES)?.into_iter().map(|(path, (time, pose))| {
+        let body = bodies.get(&path).map_or(Body::CAR, |(_, body)| *body);
+        Seen::new(path, time, body, pose)
     });
     Ok(seen.collect())
 }

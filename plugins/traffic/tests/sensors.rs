@@ -199,6 +199,32 @@ fn one_that_leaves_the_world_ends_its_collision() {
 }
 
 #[test]
+fn of_two_parts_that_publish_a_pose_the_newer_pose_counts() {
+    /// Publishes a pose once.
+    struct Once(Pose);
+    impl Participant for Once {
+        fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+            ctx.publish("pose", &self.0)?;
+            Ok(ctx.never())
+        }
+    }
+    let apart = Script(Box::new(|_| pose(Vec2::new(50.0, 0.0), 0.0, 0.0)));
+    let car = Actor::new("car").child("a-moved", apart).child("b-first", Once(Pose::default()));
+    let (begin, begun) = listener::<Collision>("begin", "collisions", "collision");
+    let (end, ended) = listener::<CollisionEnd>("end", "collisions", "collision_end");
+    let standing = straight("standing", pose(Vec2::new(1.0, 0.0), 0.0, 0.0), 0.0);
+    run(
+        vec![car, standing, Actor::of("collisions", CollisionMonitor::new()), begin, end],
+        1,
+        true,
+        SimTime::from_secs(1),
+    );
+    // At 0 both are equally new, and the part of the later path counts; from 10 ms on it is the other.
+    assert_eq!(begun.lock().unwrap().iter().map(|(_, it)| it.time).collect::<Vec<_>>(), [SimTime::ZERO]);
+    assert_eq!(ended.lock().unwrap().len(), 1);
+}
+
+#[test]
 fn a_body_that_was_announced_counts_and_one_that_is_none_halts() {
     let (begin, begun) = listener::<Collision>("begin", "collisions", "collision");
     // A truck of 16 m: 2 m behind the reference point, 14 m ahead of it, where a car would reach only 4 m.

@@ -8,7 +8,7 @@ use super::{Detection, RadarSpec, Target, Truth};
 use crate::{
     TrafficError,
     signal::Pose,
-    surroundings::{POSES, check_period, look, subscriptions},
+    surroundings::{Seen, check_period, look, subscriptions},
 };
 
 /// A radar on a car: steps every 50 ms, reads the poses and bodies of all actors at the top of the world and publishes
@@ -91,9 +91,8 @@ impl Radar {
         Self { truth: true, ..self }
     }
 
-    /// Publishes one scan of a car.
-    fn publish(&self, car: &ActorPath, pose: &Pose, ctx: &mut StepCtx<'_>) -> Result<(), StepError> {
-        let others: Vec<_> = look(ctx)?.into_iter().filter(|one| one.path != *car).collect();
+    /// Publishes one scan of a car that has this pose and these others around it.
+    fn publish(&self, pose: &Pose, others: &[Seen], ctx: &mut StepCtx<'_>) -> Result<(), StepError> {
         let targets: Vec<Target> =
             others.iter().map(|one| Target { footprint: one.footprint, velocity: one.velocity }).collect();
         let mut scan: Vec<(Detection, Truth)> = Vec::new();
@@ -124,10 +123,9 @@ impl Participant for Radar {
         check_period("the radar", self.period)?;
         let top = ctx.path().as_str();
         let car = ActorPath::new(top.split_once('/').map_or(top, |(top, _)| top))?;
-        let poses = ctx.latest_all::<Pose>(POSES)?;
-        let own = poses.into_iter().filter(|(key, _)| key.actor() == Some(car.as_str()));
-        if let Some((_, pose)) = own.max_by_key(|(_, pose)| pose.time) {
-            self.publish(&car, &pose, ctx)?;
+        let (own, others): (Vec<Seen>, Vec<Seen>) = look(ctx)?.into_iter().partition(|one| one.path == car);
+        if let Some(own) = own.first() {
+            self.publish(&own.pose, &others, ctx)?;
         }
         ctx.after(self.period)
     }

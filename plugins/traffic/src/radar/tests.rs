@@ -63,12 +63,13 @@ fn any_uncovered_part_is_enough_to_be_seen() {
 }
 
 #[test]
-fn a_long_vehicle_covers_what_lies_behind_it_although_its_nearest_point_is_farther() {
-    // The wall's near end is 10 m to the left, and yet it stands in front of the car along every ray that meets both.
-    let wall = target(Body { length: 60.0, width: 0.5, rear_overhang: 30.0 }, &pose(30.0, 12.0, -0.3, 0.0));
-    let lone = car(60.0, 20.0, 0.0, 0.0);
-    assert!(sight(&[lone], &all_around())[0].is_some());
-    assert!(sight(&[wall, lone], &all_around())[1].is_none());
+fn who_is_in_front_is_decided_along_the_ray_and_not_by_the_nearest_points() {
+    // A wall to the left begins 10 m away and stretches far ahead; a car between it and the road is farther than that.
+    let wall = target(Body { length: 200.0, width: 0.5, rear_overhang: 0.0 }, &pose(1.0, 10.0, 0.0, 0.0));
+    let seen = sight(&[wall, car(40.0, 5.0, 0.0, 0.0), car(40.0, 16.0, 0.0, 0.0)], &all_around());
+    assert!(seen[0].expect("its beginning is open").range < 10.0);
+    assert!(seen[1].expect("it stands before the wall").range > 38.0);
+    assert!(seen[2].is_none());
 }
 
 #[test]
@@ -208,11 +209,13 @@ prop_compose! {
     fn scene()(
         ego in pose_within(100.0), position in (-1.0..4.0, -0.9..0.9), yaw in -math::PI..math::PI,
         field_of_view in 0.1..math::TAU, wanted in prop::collection::vec((any_body(), pose_within(40.0)), 1..9),
+        stretch in 1.0..5.0,
     ) -> (Pose, RadarSpec, Vec<(Body, Pose)>) {
         let spec = RadarSpec { position: Vec2::new(position.0, position.1), yaw, field_of_view, ..exact() };
         let origin = ego.ground() + ego.direction() * position.0 + ego.direction().perp() * position.1;
         let mut kept: Vec<(Body, Pose)> = Vec::new();
         for (body, near) in wanted {
+            let body = Body { length: stretch * body.length, rear_overhang: stretch * body.rear_overhang, ..body };
             let pose = Pose { position: ego.position + near.position, ..near };
             let footprint = body.at(&pose);
             let apart = kept.iter().all(|(body, pose)| body.at(pose).clearance(&footprint) > 1e-3);
@@ -281,7 +284,7 @@ proptest! {
             .fold(f64::INFINITY, math::min);
         match spec.sight(&ego, ego.velocity(), &targets)[0] {
             Some(seen) if nearest.is_finite() => {
-                prop_assert!(seen.range <= nearest + 1e-9 && nearest < seen.range + 0.1, "{:?} {}", seen, nearest);
+                prop_assert!(seen.range <= nearest + 1e-9 && nearest < seen.range + 0.2, "{:?} {}", seen, nearest);
             }
             Some(_) => {}
             None => prop_assert!(nearest.is_infinite()),
