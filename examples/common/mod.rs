@@ -78,8 +78,7 @@ impl Options {
 
     /// Ends an example: the closing lines of its run, and the JSON object with `more` in it.
     pub(crate) fn close(&self, report: &RunReport, more: impl Serialize) -> Result<(), Failure> {
-        let closing =
-            Closing { threads: self.threads, typed: !self.no_typed, quiet: self.quiet, json: self.json };
+        let closing = Closing { threads: self.threads, typed: !self.no_typed, quiet: self.quiet, json: self.json };
         closing.close(report, more)
     }
 

@@ -8,10 +8,12 @@
 //!
 //! | actor | made of | due |
 //! |---|---|---|
-//! | `ego` | [`ego`] | controller every 100 ms, physics every 10 ms |
+//! | `ego` | [`ego`], with a [`Radar`](crate::Radar) | controller every 100 ms, radar every 50 ms, physics every 10 ms |
 //! | `lanes` | [`LaneControl`](crate::LaneControl) | 1 ns after each multiple of 100 ms |
 //! | `spawner` | [`Spawner`](crate::Spawner) | 1 ns after each half second |
 //! | `log` | [`PoseLogger`](crate::PoseLogger) | 1 ns after each second |
+//! | `collisions` | [`CollisionMonitor`](crate::CollisionMonitor) | 1 ns after each multiple of 10 ms |
+//! | `ttc` | [`TtcMonitor`](crate::TtcMonitor) of the ego | 1 ns after each multiple of 100 ms |
 //! | `car-1`, `car-2`, … | what the spawner asks for | as the ego, from the multiple of 100 ms after it was asked for |
 //!
 //! [`cars`] are seven cars of a simpler world, each with a [`Driver`] that knows whom it follows:
@@ -90,6 +92,56 @@ pub const fn ego() -> CarParams {
     CarParams::new(1, 20.0, 30.0)
 }
 
+/// The actors of the demo world, in their order; `watch` is told what the logger and the monitors see, and the ego would like
+/// to keep `ego_speed` m/s. Whoever runs them needs a maker of cars, for those that the spawner asks for.
+///
+/// # Errors
+///
+/// [`TrafficError::Parameter`] for a speed that is not above zero, and [`TrafficError::NoSuchLane`] on a road with fewer than
+/// three lanes.
+#[cfg(feature = "bevy")]
+pub fn actors(
+    road: &Arc<Road>,
+    ego_speed: f64,
+    watch: &crate::Watch,
+) -> Result<Vec<chaconne_conductor::Actor>, TrafficError> {
+    use chaconne_conductor::Actor;
+
+    let lanes = crate::LaneControl::new(Arc::clone(road));
+    let spawner = crate::Spawner::new(Arc::clone(road), crate::SpawnerParams::default())?;
+    let (log, seen) = (Arc::clone(&watch.log), Arc::clone(road));
+    let logger = crate::PoseLogger::new(move |sample| log(sample, &seen));
+    let collision = Arc::clone(&watch.collision);
+    let collisions = crate::CollisionMonitor::new().with_sink(move |seen| collision(seen));
+    let minima = Arc::clone(&watch.minima);
+    let ttc = crate::TtcMonitor::new(path("ego")).with_sink(move |seen| minima(seen));
+    Ok(vec![
+        ego_actor(road, ego_speed)?,
+        Actor::of("lanes", lanes),
+        Actor::of("spawner", spawner),
+        Actor::of("log", logger),
+        Actor::of("collisions", collisions),
+        Actor::of("ttc", ttc),
+    ])
+}
+
+/// The ego's actor: controller, radar and physics.
+///
+/// # Errors
+///
+/// As [`actors`].
+#[cfg(feature = "bevy")]
+pub fn ego_actor(road: &Arc<Road>, speed: f64) -> Result<chaconne_conductor::Actor, TrafficError> {
+    let (controller, physics) = CarParams { desired_speed: Some(speed), ..ego() }.parts(road)?;
+    let radar = crate::Radar::new(crate::RadarSpec::default())?;
+    let ego = chaconne_conductor::Actor::new("ego").child("controller", controller);
+    Ok(ego.child("radar", radar).child("physics", physics))
+}
+
+fn path(name: &str) -> ActorPath {
+    ActorPath::new(name).expect("the names of the demo world are paths")
+}
+
 /// Seven cars that each follow the next in their lane; the ego comes first.
 #[must_use]
 pub fn cars() -> Vec<CarSpec> {
@@ -102,9 +154,6 @@ pub fn cars() -> Vec<CarSpec> {
         ("left-2", 2, 180.0, 19.0, Some("left-3")),
         ("left-3", 2, 290.0, 20.0, None),
     ]
-    .map(|(name, lane, s, speed, leader)| {
-        let path = |name| ActorPath::new(name).expect("the names above are paths");
-        CarSpec { name: path(name), lane, s, speed, leader: leader.map(path) }
-    })
+    .map(|(name, lane, s, speed, leader)| CarSpec { name: path(name), lane, s, speed, leader: leader.map(path) })
     .into()
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     TrafficError,
+    body::Body,
     driver::{Driver, DriverModel, locate},
     error::check_positive,
     lane_control::{GRANTS, LaneChange, LaneRequest},
@@ -19,12 +20,6 @@ use crate::{
     vehicle::Vehicle,
 };
 
-/// Width of a car in metres: how far it reaches into lanes beside its own.
-const CAR_WIDTH: f64 = 1.8;
-
-/// How far a car reaches behind its reference point, in metres.
-const REAR_OVERHANG: f64 = 1.0;
-
 /// The room to the side that a driver keeps when passing who was ahead, in metres.
 const PASSING_ROOM: f64 = 0.4;
 
@@ -33,7 +28,7 @@ const PASSING_GAP: f64 = 2.0;
 
 /// Whether a car at a lateral offset in metres reaches into a lane.
 pub(crate) fn reaches(road: &Road, lateral: f64, lane: usize) -> Result<bool, TrafficError> {
-    let reach = (road.lane_width(lane)? + CAR_WIDTH) / 2.0;
+    let reach = (road.lane_width(lane)? + Body::CAR.width) / 2.0;
     Ok((lateral - road.lane_centre(lane)?).abs() < reach)
 }
 
@@ -363,7 +358,7 @@ impl LaneDriver {
         let acceleration = self.model.idm.acceleration(pose.speed, leader(self.lane)?.map(sight));
         let Some(Change { from, .. }) = self.change else { return Ok(acceleration) };
         let front = self.front(own, pose);
-        let beside = |other: Other| (front - other.lateral).abs() >= CAR_WIDTH + PASSING_ROOM;
+        let beside = |other: Other| (front - other.lateral).abs() >= Body::CAR.width + PASSING_ROOM;
         let idm = &self.model.idm;
         let idm = Idm { standstill_gap: math::min(idm.standstill_gap, PASSING_GAP), ..*idm };
         let passed = leader(from)?.filter(|&leader| !beside(leader)).map(sight);
@@ -374,7 +369,7 @@ impl LaneDriver {
     fn front(&self, own: RoadPlace, pose: &Pose) -> f64 {
         let (_, along) = self.road.pose_at(own.s, own.lateral);
         let aside = Vec2::from_angle(along).perp_dot(pose.direction());
-        own.lateral + (self.model.vehicle.length - REAR_OVERHANG) * aside
+        own.lateral + (self.model.vehicle.length - Body::CAR.rear_overhang) * aside
     }
 }
 

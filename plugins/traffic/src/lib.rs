@@ -12,6 +12,7 @@
 //! | [`demo`] | the demo world: an ego, and cars that join, change lanes and leave |
 //! | [`worlds`] | a ring on which a jam forms, and a lane that ends |
 //! | [`fleet`] | many cars that follow each other, as participants or as columns |
+//! | `factories` | what scenario files can make of all this (feature `scenario`) |
 //! | `population` | the same cars as agents of a population (feature `bevy`) |
 //! | at the root | signals ([`Pose`], [`Steering`], [`Acceleration`], [`LaneRequest`], [`LaneChange`]) and participants: |
 //! | | [`VehiclePhysics`] and [`Unicycle`] move bodies; [`StandingBody`] and [`OscillatingBody`] move by a script |
@@ -64,6 +65,8 @@ pub mod collision;
 pub mod demo;
 mod driver;
 mod error;
+#[cfg(feature = "scenario")]
+pub mod factories;
 pub mod fleet;
 mod lane_control;
 mod lane_driver;
@@ -80,6 +83,7 @@ mod spawner;
 mod surroundings;
 pub mod ttc;
 pub mod vehicle;
+mod watch;
 pub mod worlds;
 
 pub use body::{Body, BodyAnnouncer, Footprint};
@@ -97,3 +101,4 @@ pub use scripted::{OscillatingBody, StandingBody};
 pub use signal::{Acceleration, Pose, Steering};
 pub use spawner::{Spawner, SpawnerParams};
 pub use ttc::{Gap, Ttc, TtcMonitor};
+pub use watch::Watch;

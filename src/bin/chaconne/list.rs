@@ -2,6 +2,7 @@
 
 use chaconne::scenario::factory::{FactoryKind, Registered};
 use chaconne::scenario::scenario_schema_text;
+use chaconne::traffic::Watch;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
@@ -30,7 +31,7 @@ struct Listed {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut all = worlds::factories()?.list();
+    let mut all = worlds::factories(&Watch::default())?.list();
     if let Some(name) = &arguments.name {
         let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
         all.retain(|one| one.name == *name);
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Prints the JSON Schema of scenario files.
 pub(crate) fn schema() -> Result<(), Failure> {
-    say(scenario_schema_text(&worlds::factories()?).trim_end());
+    say(scenario_schema_text(&worlds::factories(&Watch::default())?).trim_end());
     Ok(())
 }
 

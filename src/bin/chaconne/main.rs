@@ -11,6 +11,7 @@ mod list;
 mod log;
 mod program;
 mod run;
+mod sight;
 mod table;
 mod worlds;
 

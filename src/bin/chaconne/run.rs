@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::closing::Closing;
 use crate::console::{Progress, say};
 use crate::program::Failure;
+use crate::sight::{Sight, Sighted};
 use crate::worlds;
 
 /// Run a scenario file
@@ -64,6 +65,7 @@ fn above_zero(text: &str) -> Result<SimTime, String> {
 #[derive(Serialize)]
 struct Ran {
     world: String,
+    traffic: Sighted,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +83,8 @@ struct Verified {
 }
 
 pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
-    let factories = worlds::factories()?;
+    let sight = Sight::default();
+    let factories = worlds::factories(&sight.watch(quiet))?;
     let overrides = Overrides { seed: arguments.seed, end: arguments.until };
     let scenario = Scenario::from_file(&arguments.file, &factories, overrides).map_err(mistakes)?;
     let Some(end) = scenario.end else {
@@ -115,7 +118,10 @@ pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
         app.add_plugins(RecordPlugin::new(log));
     }
     let report = conduct(&mut app, end, arguments.realtime, quiet);
-    close(&app, &arguments, &report, world, quiet)
+    if !quiet {
+        sight.say_summary();
+    }
+    close(&app, &arguments, &report, world, &sight, quiet)
 }
 
 /// Every mistake on a line of its own, the last one as the program's.
@@ -158,7 +164,14 @@ fn conduct(app: &mut App, end: SimTime, realtime: bool, quiet: bool) -> RunRepor
     }
 }
 
-fn close(app: &App, arguments: &Arguments, report: &RunReport, world: String, quiet: bool) -> Result<(), Failure> {
+fn close(
+    app: &App,
+    arguments: &Arguments,
+    report: &RunReport,
+    world: String,
+    sight: &Sight,
+    quiet: bool,
+) -> Result<(), Failure> {
     let complete = report.is_complete();
     let verified = arguments.verify.as_ref().map(|log| {
         let verification = app.world().resource::<Verification>();
@@ -176,7 +189,6 @@ fn close(app: &App, arguments: &Arguments, report: &RunReport, world: String, qu
         }
     }
     let recorded = arguments.record.as_ref().map(|log| log.display().to_string());
-    let closing =
-        Closing { threads: arguments.threads, typed: !arguments.no_typed, quiet, json: arguments.json };
-    closing.close(report, Ran { world, recorded, verified })
+    let closing = Closing { threads: arguments.threads, typed: !arguments.no_typed, quiet, json: arguments.json };
+    closing.close(report, Ran { world, traffic: sight.sighted(), recorded, verified })
 }

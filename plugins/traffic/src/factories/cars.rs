@@ -2,8 +2,8 @@
 //! parameters in the rest of the crate.
 
 use chaconne_scenario::quantity::{Orientation, Period, Range};
-use chaconne_scenario::schemars::JsonSchema;
 use chaconne_sim_core::math::{Vec2, Vec3};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::watchers::RadarFile;
@@ -308,7 +308,8 @@ impl VehicleFile {
     pub(super) fn physics(&self, road: Option<&Road>) -> Result<VehiclePhysics, String> {
         let (position, heading) = match self.start {
             Start::Lane(LaneStart { lane, s }) => {
-                let road = road.ok_or("it starts in a lane; give the scenario a `road`, or let it start at a `pose`")?;
+                let road =
+                    road.ok_or("it starts in a lane; give the scenario a `road`, or let it start at a `pose`")?;
                 road.pose_at(s.get(), road.lane_centre(lane).map_err(|error| error.to_string())?)
             }
             Start::Pose(PoseStart { position_m: [x, y, z], rpy_deg }) => {

@@ -43,10 +43,8 @@ use chaconne_scenario::{Factories, FactoryError, Maker, Setting, Site};
 use chaconne_sim_core::Participant;
 
 use crate::{
-    Driver, LaneControl, LaneDriver, OscillatingBody, PoseLogger, PoseSample, Road, Spawner, StandingBody, TrafficError,
-    VehiclePhysics,
-    fleet::Fleet,
-    population,
+    Driver, LaneControl, LaneDriver, OscillatingBody, PoseLogger, Road, Spawner, StandingBody, TrafficError,
+    VehiclePhysics, Watch, fleet::Fleet, population,
 };
 
 pub use cars::{
@@ -56,22 +54,19 @@ pub use cars::{
 pub use road::RoadSource;
 pub use watchers::{CollisionsFile, LoggerFile, RadarFile, TtcFile};
 
-/// What a logger that a scenario names does with its samples.
-pub type Log = Arc<dyn Fn(PoseSample<'_>, &Road) + Send + Sync>;
-
-/// Registers everything; loggers are silent.
+/// Registers everything; nothing is done with what loggers and monitors see.
 ///
 /// # Errors
 /// When a name is taken.
 pub fn add_to(factories: &mut Factories) -> Result<(), FactoryError> {
-    add_with(factories, Arc::new(|_, _| ()))
+    add_with(factories, &Watch::default())
 }
 
-/// Registers everything; loggers give their samples to `log`.
+/// Registers everything; `watch` is told what loggers and monitors see.
 ///
 /// # Errors
 /// When a name is taken.
-pub fn add_with(factories: &mut Factories, log: Log) -> Result<(), FactoryError> {
+pub fn add_with(factories: &mut Factories, watch: &Watch) -> Result<(), FactoryError> {
     factories.share("road", "the road that all are on: a road file, `demo`, or a road", RoadSource::load)?;
     factories.add("traffic/car", "a car that keeps a lane, follows whoever is ahead, and may change lanes", car)?;
     factories.add("traffic/follower", "a car that keeps a lane and follows one other", follower)?;
@@ -81,13 +76,14 @@ pub fn add_with(factories: &mut Factories, log: Log) -> Result<(), FactoryError>
     factories.add("traffic/lane-control", "says which cars may change lanes", lane_control)?;
     factories.add("traffic/spawner", "lets cars join ahead of an actor and leave behind it", spawner)?;
     factories.add("traffic/logger", "looks at every car once per period, one nanosecond after it", {
+        let log = Arc::clone(&watch.log);
         move |params: LoggerFile, site: &Site<'_>| {
             let (road, log) = (road_of(site)?, Arc::clone(&log));
             let logger = PoseLogger::new(move |sample| log(sample, &road));
             Ok::<_, String>(logger.every(params.every.get()))
         }
     })?;
-    watchers::add_to(factories)?;
+    watchers::add_to(factories, watch)?;
     factories.add_population("traffic/fleet", "many cars in a ring, as agents of a population", fleet)?;
     Ok(())
 }
@@ -100,7 +96,7 @@ pub fn maker(world: &str, seed: u64, road: Arc<Road>) -> Maker {
     let mut factories = Factories::default();
     add_to(&mut factories).expect("the names that are registered differ");
     let mut setting = Setting::new(world, seed);
-    setting.shared = setting.shared.with(road);
+    setting.shared = setting.shared.with::<Road>(road);
     Maker::new(factories, setting)
 }
 

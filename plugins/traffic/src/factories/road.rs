@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt, path::Path};
 
 use chaconne_scenario::Loaded;
-use chaconne_scenario::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
     de::{self, MapAccess, Visitor, value::MapAccessDeserializer},

@@ -13,7 +13,7 @@ use crate::TrafficError;
 /// A road file as it stands. See the [module](super) for the format.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RoadFile {
+pub(crate) struct RoadFile {
     #[serde(deserialize_with = "name")]
     pub(super) name: String,
     #[serde(deserialize_with = "closed")]

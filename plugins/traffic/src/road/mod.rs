@@ -45,10 +45,9 @@ use std::{fs, io, path::Path};
 
 use chaconne_sim_core::math::{self, Vec2, angle};
 
-use self::{
-    file::{RoadFile, Segment},
-    piece::Piece,
-};
+#[cfg_attr(not(feature = "scenario"), allow(unreachable_pub, reason = "scenarios use it"))]
+pub(crate) use self::file::RoadFile;
+use self::{file::Segment, piece::Piece};
 use crate::TrafficError;
 
 /// How far the end of a closed road may lie from its start, in metres: invisible, and more than rounding adds up to.
@@ -131,6 +130,12 @@ impl Road {
             field,
             problem,
         })
+    }
+
+    /// Lays a road out; an error is the field and the problem.
+    #[cfg(feature = "scenario")]
+    pub(crate) fn lay_out(file: &RoadFile) -> Result<Self, (String, String)> {
+        build(file)
     }
 
     /// The road of the demo world: a closed one of three lanes and 5.5 km, with straight parts and bends both ways.
