@@ -73,6 +73,19 @@ fn who_is_in_front_is_decided_along_the_ray_and_not_by_the_nearest_points() {
 }
 
 #[test]
+fn what_lies_beyond_the_range_still_covers() {
+    let spec = RadarSpec { max_range: 100.0, field_of_view: 0.02, yaw: 0.09, position: Vec2::ZERO, ..exact() };
+    let wall = target(Body { length: 200.0, width: 0.5, rear_overhang: 0.0 }, &pose(1.0, 10.0, 0.0, 0.0));
+    let block =
+        |x: f64, y: f64, width: f64| target(Body { length: 1.0, width, rear_overhang: 0.0 }, &pose(x, y, 0.0, 0.0));
+    // Of what is seen of the wall, from 98 m to 122 m away, one block covers the near part and one the far part.
+    let (near, far) = (block(90.0, 8.6, 2.0), block(108.0, 8.75, 1.5));
+    let seen = |targets: &[Target]| sight(targets, &spec).iter().map(Option::is_some).collect::<Vec<_>>();
+    assert_eq!(seen(&[wall, near]), [true, true]);
+    assert_eq!(seen(&[wall, near, far]), [false, true, false]);
+}
+
+#[test]
 fn the_field_of_view_and_the_range_end_where_they_say() {
     let narrow = RadarSpec { field_of_view: 0.2, max_range: 50.0, ..exact() };
     let at = |x: f64, y: f64| sight(&[car(x + 4.0 + 1.0, y, 0.0, 0.0)], &narrow)[0];
