@@ -64,7 +64,7 @@ pub enum FactoryError {
         other_at: &'static Location<'static>,
     },
     /// A name that cannot be written down.
-    #[error("`{name}` ({at}) is not a name: use letters, digits, `_` and `-` only")]
+    #[error("`{name}` ({at}) is not a name: use letters, digits, `_` and `-`, and `/` between parts, only")]
     Name {
         /// The name given.
         name: String,

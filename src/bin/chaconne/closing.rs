@@ -106,5 +106,6 @@ struct Summary<T> {
 }
 
 /// Nothing to add to the JSON object.
+#[allow(dead_code, reason = "not every program has nothing to add")]
 #[derive(Serialize)]
 pub(crate) struct Nothing {}

@@ -66,7 +66,7 @@ pub(crate) fn schema() -> Result<(), Failure> {
 
 fn list(one: &Registered) {
     let kind = match one.kind {
-        FactoryKind::Participant => String::new(),
+        FactoryKind::Node => String::new(),
         other => format!(" ({})", other.as_str()),
     };
     say(format_args!("{}{kind}: {}", one.name, one.about));
@@ -74,7 +74,7 @@ fn list(one: &Registered) {
     let mut rows = Vec::new();
     parameters(root, root, "", &mut rows, 0);
     let width = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
-    let second = rows.iter().map(|row| row.1.chars().count()).max().unwrap_or(0).min(40);
+    let second = rows.iter().map(|row| row.1.chars().count()).max().unwrap_or(0);
     for (name, what, about) in rows {
         say(format!("  {name:<width$}  {what:<second$}  {about}").trim_end());
     }
@@ -108,7 +108,7 @@ fn parameters(root: &Value, schema: &Value, prefix: &str, rows: &mut Vec<(String
         if required.contains(&name.as_str()) {
             what += ", required";
         } else if !default.is_null() && !default.is_object() && !default.is_array() {
-            what += &format!(", default {default}");
+            what += &format!(", default {}", number(default));
         }
         let path = format!("{prefix}{name}");
         rows.push((path.clone(), what, about));
@@ -116,6 +116,12 @@ fn parameters(root: &Value, schema: &Value, prefix: &str, rows: &mut Vec<(String
             parameters(root, resolved, &format!("{path}."), rows, depth + 1);
         }
     }
+}
+
+/// A number as people write it.
+fn number(value: &Value) -> String {
+    let text = value.to_string();
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 /// Type, range and unit of a parameter.
@@ -132,7 +138,7 @@ fn kind_of(schema: &Value) -> String {
         [("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "up to"), ("exclusiveMaximum", "below")]
     {
         if schema[field].is_number() {
-            text += &format!(" {word} {}", schema[field]);
+            text += &format!(" {word} {}", number(&schema[field]));
         }
     }
     if let Some(unit) = schema["unit"].as_str().filter(|unit| !unit.is_empty()) {

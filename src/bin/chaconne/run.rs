@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bevy_app::App;
+use bevy_app::{App, PluginGroup};
 use chaconne::conductor::RunReport;
 use chaconne::prelude::*;
 use chaconne::scenario::{Overrides, Scenario, ScenarioAppExt};

@@ -318,7 +318,8 @@ impl Factory {
 }
 
 fn check_name(name: &str, at: &'static Location<'static>) -> Result<(), FactoryError> {
-    if is_segment(name) { Ok(()) } else { Err(FactoryError::Name { name: name.to_owned(), at }) }
+    // A domain's name may stand before, as in `traffic/car`.
+    if name.split('/').all(is_segment) { Ok(()) } else { Err(FactoryError::Name { name: name.to_owned(), at }) }
 }
 
 /// Puts the reading of parameters before what makes something of them.

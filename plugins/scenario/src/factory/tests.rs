@@ -48,7 +48,8 @@ fn a_name_is_given_once() {
     );
     let error = factories.add("a b", "has a space", still).err().unwrap().to_string();
     assert!(
-        error.starts_with("`a b` (") && error.ends_with("is not a name: use letters, digits, `_` and `-` only"),
+        error.starts_with("`a b` (")
+            && error.ends_with("is not a name: use letters, digits, `_` and `-`, and `/` between parts, only"),
         "{error}"
     );
 }

@@ -1,7 +1,7 @@
 //! Cars, bodies and those who let them come and go, as they are written in scenarios. The names and defaults are those of the
 //! parameters in the rest of the crate.
 
-use chaconne_scenario::quantity::{Orientation, Period, Range};
+use chaconne_scenario::quantity::{Degrees, Orientation, Period, Range};
 use chaconne_sim_core::math::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -270,10 +270,10 @@ pub struct PoseStart {
 }
 
 /// Roll, pitch and yaw in degrees.
-pub type Rpy = [chaconne_scenario::quantity::Degrees; 3];
+type Rpy = [Degrees; 3];
 
 fn level() -> Rpy {
-    [chaconne_scenario::quantity::Degrees::of(0.0); 3]
+    [Degrees::of(0.0); 3]
 }
 
 /// What moves.

@@ -48,8 +48,8 @@ use crate::{
 };
 
 pub use cars::{
-    CarFile, FleetFile, FollowerFile, IdmFile, LaneControlFile, LeaderFile, ManoeuvreFile, MobilFile, ObstacleFile,
-    SpawnerFile, Start, VehicleFile,
+    BodyKind, CarFile, FleetFile, FollowerFile, IdmFile, LaneControlFile, LaneStart, LeaderFile, ManoeuvreFile,
+    MobilFile, ObstacleFile, PoseStart, SpawnerFile, Start, VehicleFile,
 };
 pub use road::RoadSource;
 pub use watchers::{CollisionsFile, LoggerFile, RadarFile, TtcFile};
