@@ -7,6 +7,7 @@ mod check_and_diff;
 mod export;
 mod info;
 mod recover;
+mod scenarios;
 mod usage;
 
 use std::fs;
