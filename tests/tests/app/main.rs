@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail their test by panicking")]
 
+mod membership;
 mod mirrors;
 mod plugin_order;
 mod populations;

@@ -157,7 +157,7 @@ fn every_mistake_is_shown_with_file_line_and_column_and_what_was_meant() {
             "degrees from -360 to 360",
         ),
         ("{ world: 'w' end: 1 }", "line 1, column 14", "`,`"),
-        ("", "line 1, column 1", "empty"),
+        ("", "line 1, column 1", "the text ends where a value should stand"),
     ] {
         let file = logs.scenario(text);
         let sentence = super::chaconne(&["run", &file]);
