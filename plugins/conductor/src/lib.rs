@@ -66,13 +66,15 @@
 //!    └────────────────────────────────────────────────────────────────┘    next due times
 //! ```
 //!
-//! 1. The earliest time in the agenda becomes now. Actors that were asked to leave are gone from here on.
+//! 1. The earliest time in the agenda becomes now. Plans to join and to leave come true.
 //! 2. Those who are due stand in the *world's order*: actors in the order of their joining, the parts of each in
 //!    pipeline order, and an actor under another's path directly after it.
 //! 3. A [host] steps them. Actors that are due at one instant cannot see each other's signals of that instant, so
 //!    they may be stepped side by side, on any thread.
 //! 4. What they did is folded in the world's order, whoever was ready first: due times go to the agenda, signals to
 //!    inboxes, contributions to the tick hash, the tick hash to the world hash.
+//!
+//! 5. At the *barrier* behind the fold, what participants asked for is granted or refused: who joins, who leaves.
 //!
 //! So the number of threads, the wall clock, mirrors and monitors change no bit of a run. The layout of the hashes is
 //! in [`chaconne_sim_core::fingerprint`].
@@ -156,6 +158,58 @@
 //! Signals wake nobody: a participant sees them when it is due. Inboxes are sorted by (time, publisher's path as bytes,
 //! sequence number), never by arrival, and overlapping subscriptions deliver a signal once.
 //!
+//! # Joining and leaving
+//!
+//! Actors join and leave while the run goes on, each as a whole and with all under its path. A join names the time at which
+//! the actor is first due, a leave the first time at which it is not stepped. Three may ask:
+//!
+//! | who | how | when it takes effect | a refusal is |
+//! |---|---|---|---|
+//! | a driver, the code around the world | [`Conductor::add`], [`leave`](Conductor::leave) | now, between two instants | an `Err` |
+//! | a plan | [`Actor::joins_at`], [`Actor::leaves_at`], [`Conductor::leave_at`] | before the first instant that is not before its time; leaves first | told in [`RunReport::refused`] |
+//! | a participant | `ctx.join`, `ctx.leave`, `ctx.leave_at` | at the barrier of its step, in the order of (place in the world, order of asking) | in its next inbox: `ctx.refusals` |
+//!
+//! A request that is refused (a path that is taken, a time that was stepped, an unknown factory) changes nothing. Whoever joins
+//! is last in the world's order, or directly after its parent; who joins again at a path that it had is a new arrival. Its
+//! `latest` subscriptions hold the values from before it came, and its inbox begins behind the barrier. Numbers of signals never
+//! restart for a path: those of one that joins after the first instant begin at the number of all signals before.
+//!
+//! ```
+//! use chaconne_conductor::{Actor, Conductor, ConductorConfig};
+//! use chaconne_sim_core::membership::JoinRequest;
+//! use chaconne_sim_core::{ActorPath, Participant, SimDuration, SimTime, StepCtx, StepResult};
+//!
+//! struct Egg;
+//! impl Participant for Egg {
+//!     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+//!         Ok(ctx.never())
+//!     }
+//! }
+//!
+//! /// Lays an egg per second, three in all, and goes.
+//! struct Hen(u32);
+//! impl Participant for Hen {
+//!     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+//!         self.0 += 1;
+//!         ctx.join(JoinRequest::new(format!("egg-{}", self.0), "egg"));
+//!         if self.0 == 3 {
+//!             let hen = ctx.actor().to_string();
+//!             ctx.leave(hen);
+//!         }
+//!         ctx.after(SimDuration::from_secs(1))
+//!     }
+//! }
+//!
+//! let mut world = Conductor::new(ConductorConfig::default())?;
+//! // Whoever makes actors of requests: chaconne-scenario has one that knows registered factories.
+//! world.set_maker(|_: &JoinRequest, path: &ActorPath| Ok(Actor::of(path.as_str(), Egg)));
+//! world.add(Actor::of("hen", Hen(0)))?;
+//! world.run_until(SimTime::from_secs(60))?;
+//! let report = world.report();
+//! assert_eq!((report.participants, report.joins, report.leaves, report.refusals), (3, 4, 1, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # In a Bevy App
 //!
 //! [`ConductorPlugin`] advances the world in the schedule [`Conduct`], before `Update`, for as many instants as fit its
@@ -225,6 +279,7 @@
 //! | what a run did | [`RunReport`], [`RunStatus`], [`RunEnded`] |
 //! | entities that follow actors | [`Mirror`], [`Mirroring`], [`Signal`], [`NextDue`], [`StepCounters`] |
 //! | agents in a `World` of their own | [`Population`], [`PopulationSignals`], [`PopulationRun`] |
+//! | joining and leaving at run time | [`Conductor::add`], [`ActorMaker`], [`ConductorWorldExt`], module [`membership`] |
 //! | looking on without taking part | [`Monitor`], [`RunStart`], module [`monitor`] |
 //! | having actors stepped elsewhere | module [`host`] |
 //! | what can go wrong | [`RegistrationError`], [`LeaveError`], [`Halt`], [`HaltCause`] |

@@ -106,6 +106,15 @@ fn planned_joins_and_leaves_come_true_and_are_in_the_log() {
 }
 
 #[test]
+fn the_readmes_scenario_runs() {
+    let readme = fs::read_to_string(format!("{ROOT}README.md")).unwrap();
+    let text = readme.split("```json5\n").nth(1).unwrap().split("```").next().unwrap();
+    let logs = Logs::new();
+    let ran = json(&["run", &logs.scenario(text), "--quiet"]);
+    assert_eq!((ran["joins"].as_u64(), ran["leaves"].as_u64()), (Some(7), Some(2)), "{ran}");
+}
+
+#[test]
 fn a_run_in_real_time_takes_its_time_and_is_the_same_run() {
     let free = json(&["run", &asset("demo"), "--quiet", "--until", "1.5"]);
     #[allow(clippy::disallowed_methods, reason = "the test is about the wall clock")]
@@ -177,7 +186,7 @@ fn every_mistake_is_shown_with_file_line_and_column_and_what_was_meant() {
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("line 5, column 29: no actor `nobody`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("line 5, column 27: no actor `nobody`"), "{}", ran.stderr);
 }
 
 #[test]
