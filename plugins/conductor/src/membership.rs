@@ -48,6 +48,8 @@ impl<F: FnMut(&JoinRequest, &ActorPath) -> Result<Actor, String> + Send> ActorMa
 pub(crate) struct Plans {
     /// By time, then in the order of planning.
     leaves: BTreeMap<(SimTime, u64), PlannedLeave>,
+    /// Where in it an actor's own is, by slot.
+    of_actors: BTreeMap<u32, (SimTime, u64)>,
     joins: BTreeMap<(SimTime, u64), (SimTime, Actor)>,
     /// When those who are to join are first due: how many at each time.
     first_dues: BTreeMap<SimTime, usize>,
@@ -259,7 +261,10 @@ impl Conductor {
         let id = self.registry.join(joining, first_due, seq)?;
         let count = paths.len() as u32;
         let first_leaf = self.registry.entry(id.slot).map_or(0, |entry| entry.first_leaf);
-        self.changes.newcomers.push((first_leaf, count, first_due));
+        // Those of the start begin at zero, as far as nobody has left.
+        if self.ticks > 0 || self.barrier.is_some() || self.changes.leaves > 0 {
+            self.changes.newcomers.push((first_leaf, count, first_due));
+        }
         self.routing.resize(self.registry.leaf_slots());
         for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
             port.set_leaf(leaf);
@@ -290,7 +295,7 @@ impl Conductor {
     fn plan_leave(&mut self, id: ActorId, time: SimTime) {
         let key = self.plans.key(time);
         self.plans.leaves.insert(key, PlannedLeave::Of(id));
-        if let Some(before) = self.registry.set_leaving(id.slot, key) {
+        if let Some(before) = self.plans.of_actors.insert(id.slot, key) {
             self.plans.leaves.remove(&before);
         }
     }
@@ -307,9 +312,8 @@ impl Conductor {
         let Self { registry, agenda, routing, inboxes, host, changes, plans, .. } = self;
         registry.leave(slot, &mut |registry, id| {
             let Some(entry) = registry.entry(id.slot) else { return };
-            let (path, first_leaf, leaves, plan) =
-                (entry.path.clone(), entry.first_leaf, entry.leaf_slots(), entry.leaving);
-            if let Some(plan) = plan {
+            let (path, first_leaf, leaves) = (entry.path.clone(), entry.first_leaf, entry.leaf_slots());
+            if let Some(plan) = plans.of_actors.remove(&id.slot) {
                 plans.leaves.remove(&plan);
             }
             for leaf in leaves.clone() {

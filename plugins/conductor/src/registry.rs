@@ -62,9 +62,7 @@ pub(crate) struct ActorEntry {
     /// Joining number of the outermost actor above it, or its own.
     root: u64,
     /// Of an outermost actor: the next place under it in the world's order.
-    next_place: u64,
-    /// Its entry in the schedule of leaves.
-    pub(crate) leaving: Option<(SimTime, u64)>,
+    next_place: u32,
 }
 
 impl ActorEntry {
@@ -268,7 +266,6 @@ impl Registry {
             number,
             root,
             next_place: 0,
-            leaving: None,
         });
         let outermost = self.outermost(slot);
         if !is_last || !self.append(outermost, first_leaf, count) {
@@ -297,11 +294,11 @@ impl Registry {
         }
         let Some(entry) = self.actors[outermost as usize].as_mut() else { return false };
         let first = entry.next_place;
-        entry.next_place += u64::from(count);
+        entry.next_place = first.saturating_add(count);
         if entry.next_place > 1 << UNDER_ONE_BITS {
             return false;
         }
-        let order = (entry.root << UNDER_ONE_BITS) + first;
+        let order = (entry.root << UNDER_ONE_BITS) + u64::from(first);
         for (leaf, order) in (first_leaf..first_leaf + count).zip(order..) {
             self.rows[leaf as usize].order = order;
         }
@@ -347,7 +344,7 @@ impl Registry {
                 }
             }
             if let Some(entry) = self.actors[slot as usize].as_mut() {
-                entry.next_place = order - (entry.root << UNDER_ONE_BITS);
+                entry.next_place = (order - (entry.root << UNDER_ONE_BITS)) as u32;
             }
         }
         !outermost.is_empty()
@@ -373,11 +370,6 @@ impl Registry {
     /// The id of the actor in a slot.
     pub(crate) fn id(&self, slot: u32) -> ActorId {
         ActorId { slot, generation: self.generations[slot as usize] }
-    }
-
-    /// Notes when an actor is to leave, and returns the entry noted before.
-    pub(crate) fn set_leaving(&mut self, slot: u32, leaving: (SimTime, u64)) -> Option<(SimTime, u64)> {
-        self.actors[slot as usize].as_mut().and_then(|entry| entry.leaving.replace(leaving))
     }
 
     /// Removes an actor and all under it; `each` is told every actor, in the world's order, before it is forgotten. Its
