@@ -7,8 +7,9 @@
 //! cargo run --release --example traffic_resim -- run.jsonl --ego-speed 36 --verify faster.jsonl
 //! ```
 //!
-//! The others do not react to the ego: what they publish is in the log. Nothing is compared with the log that is played
-//! back, but the run itself can be recorded, and verified.
+//! The others join, change lanes and leave as they did, and do not react to the ego: what they publish is in the log. So an
+//! ego that is not where it was may be hit. Who looks on is new: a logger, and the monitors of collisions and close calls.
+//! Nothing is compared with the log that is played back, but the run itself can be recorded, and verified.
 
 #[path = "common/cars.rs"]
 mod cars;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 use chaconne::prelude::*;
 use chaconne::traffic::demo;
-use common::Failure;
+use common::{Failure, say};
 use serde::Serialize;
 
 /// Plays recorded cars back around an ego that wants to go at another speed.
@@ -50,6 +51,8 @@ struct Resimulated {
     played_back: usize,
     ego_speed: f64,
     ego_road_m: Option<f64>,
+    #[serde(flatten)]
+    sighted: cars::Sighted,
 }
 
 /// The others are where the log says: another seed or another road would be another experiment than it seems.
@@ -70,7 +73,7 @@ fn same_world(playback: &Playback, options: &common::Options, road: &str) -> Res
 fn main() -> ExitCode {
     common::run(|Arguments { log, ego_speed, record, verify, world, options }| {
         let playback = Playback::open(&log).map_err(Failure::input)?;
-        let (mut app, road) = world.app(&options)?;
+        let road = world.road()?;
         same_world(&playback, &options, road.name())?;
         if world.until > playback.end() {
             return Err(Failure::Input(format!(
@@ -78,18 +81,24 @@ fn main() -> ExitCode {
                 playback.end()
             )));
         }
+        let mut app = world.app(&options, &road)?;
         app.provenance().config("played_back", log.display().to_string()).config("ego_speed", ego_speed);
 
-        let mut ego = demo::cars().swap_remove(0);
-        ego.speed = ego_speed;
-        app.add_actor(cars::actor(&ego, &road)?);
-        // The recorded logger heard everything and said nothing; it is not needed.
-        let others = |path: &ActorPath| !matches!(path.segments().next(), Some("ego" | "log"));
+        app.add_actor(demo::ego_actor(&road, ego_speed).map_err(Failure::input)?);
+        // Who looked on in the recording looks on anew. The recorded spawner said nothing, and those it asked for are in
+        // the log.
+        let others = |path: &ActorPath| {
+            !matches!(path.segments().next(), Some("ego" | "spawner" | "log" | "collisions" | "ttc"))
+        };
         let played_back = playback.paths().filter(|path| others(path)).count();
         for actor in playback.actors(others).map_err(Failure::input)? {
             app.add_actor(actor);
         }
-        app.add_actor(Actor::of("log", cars::logger(&road, options.quiet)));
+        let sight = cars::Sight::default();
+        let looking_on = demo::actors(&road, ego_speed, &sight.watch(options.quiet)).map_err(Failure::input)?;
+        for actor in looking_on.into_iter().filter(|actor| matches!(actor.path(), "log" | "collisions" | "ttc")) {
+            app.add_actor(actor);
+        }
 
         if let Some(file) = &verify {
             LogReader::open(file).map_err(Failure::input)?;
@@ -99,15 +108,18 @@ fn main() -> ExitCode {
             app.add_plugins(RecordPlugin::new(file));
         }
         let report = app.run_headless(world.until);
-        options.say("");
-        options.say(cars::overtaken(&mut app, &road));
-        if let Some(file) = &record {
-            options.say(format_args!("recorded to {}", file.display()));
+        if !options.quiet && report.is_complete() {
+            say("");
+            sight.say_summary();
+            if let Some(file) = &record {
+                say(format_args!("recorded to {}", file.display()));
+            }
+            if verify.is_some() {
+                say("the run is the one in the log, bit for bit");
+            }
         }
-        if verify.is_some() && report.is_complete() {
-            options.say("the run is the one in the log, bit for bit");
-        }
-        let ego_road_m = cars::places(&mut app, &road).into_iter().find_map(|(path, s)| s.filter(|_| path == "ego"));
-        options.close(&report, Resimulated { log: log.display().to_string(), played_back, ego_speed, ego_road_m })
+        let ego_road_m = cars::ego_place(&mut app, &road);
+        let (log, sighted) = (log.display().to_string(), sight.sighted());
+        options.close(&report, Resimulated { log, played_back, ego_speed, ego_road_m, sighted })
     })
 }

@@ -1,4 +1,4 @@
-//! The cars of the `traffic` example once more, compared with a log instant by instant.
+//! The world of the `traffic` example once more, compared with a log instant by instant.
 //!
 //! ```text
 //! cargo run --release --example traffic_record -- run.jsonl
@@ -20,7 +20,7 @@ use chaconne::prelude::*;
 use common::Failure;
 use serde::Serialize;
 
-/// Drives seven cars along a road and compares the run with a log.
+/// Drives an ego among cars that come, change lanes and go, and compares the run with a log.
 #[derive(clap::Parser)]
 struct Arguments {
     /// The log to compare with
@@ -35,6 +35,8 @@ struct Arguments {
 /// What the JSON object says beside the run.
 #[derive(Serialize)]
 struct Verified {
+    #[serde(flatten)]
+    sighted: cars::Sighted,
     log: String,
     /// Nothing differed.
     verified: bool,
@@ -47,7 +49,8 @@ fn main() -> ExitCode {
     common::run(|Arguments { log, world, options }| {
         // What is no log is refused before anything runs.
         LogReader::open(&log).map_err(Failure::input)?;
-        let (mut app, _) = world.demo(&common::Options { quiet: true, ..options.clone() })?;
+        let sight = cars::Sight::default();
+        let mut app = world.demo(&options, &world.road()?, &sight.watch(true))?;
         app.add_plugins(VerifyPlugin::new(&log));
         let report = app.run_headless(world.until);
         let verified = report.is_complete();
@@ -63,6 +66,6 @@ fn main() -> ExitCode {
             }
             (false, _) => {}
         }
-        options.close(&report, Verified { log, verified, whole, compared_instants })
+        options.close(&report, Verified { sighted: sight.sighted(), log, verified, whole, compared_instants })
     })
 }

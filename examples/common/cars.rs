@@ -1,18 +1,31 @@
-//! The world of the traffic examples: seven cars on a road, and a logger that prints where they are.
+//! The world of the traffic examples: an ego among cars that come, change lanes and go.
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
-use std::collections::BTreeSet;
+#[path = "../../src/bin/chaconne/sight.rs"]
+mod sight;
+
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bevy::prelude::*;
+use chaconne::conductor::monitor::{Instant, MonitorError};
 use chaconne::prelude::*;
-use chaconne::sim_core::math::angle;
-use chaconne::traffic::demo::{self, CarSpec};
-use chaconne::traffic::{Pose, PoseLogger, PoseSample, Road};
+use chaconne::sim_core::canon;
+use chaconne::sim_core::fingerprint::MembershipKind;
+use chaconne::traffic::{LaneChange, Pose, Road, Watch, demo, factories};
 
-use crate::common::{Failure, Options, say};
+// Where `sight` looks for it.
+use crate::common::console;
+use crate::common::{Failure, Options, counted};
+
+pub(crate) use sight::{Sight, Sighted};
+
+/// The world's name: the scenario file of this world has it too, and it is in the hash.
+const WORLD: &str = "traffic";
+
+/// Lanes that the demo takes: the ego is in the middle one.
+const LANES: usize = 3;
 
 /// Options of the traffic examples.
 #[derive(clap::Args)]
@@ -34,83 +47,109 @@ fn positive(text: &str) -> Result<SimTime, String> {
 }
 
 impl World {
-    /// An `App` with this road, no car yet, that remembers what it was made with.
-    pub(crate) fn app(&self, options: &Options) -> Result<(App, Arc<Road>), Failure> {
+    /// The road that is asked for.
+    pub(crate) fn road(&self) -> Result<Arc<Road>, Failure> {
         let road = self.road.as_ref().map_or_else(|| Ok(Road::demo()), Road::from_file).map_err(Failure::input)?;
+        if road.lane_count() < LANES {
+            return Err(Failure::Input(format!(
+                "road `{}` has {}, and the demo drives on {LANES}: give a road with more to --road",
+                road.name(),
+                counted(road.lane_count() as u64, "lane")
+            )));
+        }
+        Ok(Arc::new(road))
+    }
+
+    /// An `App` with this road, nobody in it yet, that remembers what it was made with and makes the cars that a spawner
+    /// asks for.
+    pub(crate) fn app(&self, options: &Options, road: &Arc<Road>) -> Result<App, Failure> {
         let mut app = App::new();
-        let conductor = ConductorPlugin { end: Some(self.until), ..options.conductor() };
+        let conductor = ConductorPlugin { world: WORLD.to_owned(), end: Some(self.until), ..options.conductor() };
         app.add_plugins((MinimalPlugins, ChaconnePlugins.set(conductor), options.progress(self.until)))
+            .set_maker(factories::maker(WORLD, options.seed, Arc::clone(road)))
             .mirror::<Pose>("pose");
         app.provenance().config("until", self.until.to_string()).config("road", road.name());
         if let Some(file) = &self.road {
             app.provenance().input(file).map_err(Failure::input)?;
         }
-        Ok((app, Arc::new(road)))
+        Ok(app)
     }
 
-    /// As [`app`](Self::app), with the demo's seven cars and the logger.
-    pub(crate) fn demo(&self, options: &Options) -> Result<(App, Arc<Road>), Failure> {
-        let (mut app, road) = self.app(options)?;
-        for car in demo::cars() {
-            app.add_actor(actor(&car, &road)?);
+    /// As [`app`](Self::app), with the actors of the demo; `watch` is told what is seen of them.
+    pub(crate) fn demo(&self, options: &Options, road: &Arc<Road>, watch: &Watch) -> Result<App, Failure> {
+        let mut app = self.app(options, road)?;
+        for actor in demo::actors(road, demo::ego().speed, watch).map_err(Failure::input)? {
+            app.add_actor(actor);
         }
-        app.add_actor(Actor::of("log", logger(&road, options.quiet)));
-        Ok((app, road))
+        Ok(app)
     }
 }
 
-/// A car as an actor: its controller before its physics.
-pub(crate) fn actor(car: &CarSpec, road: &Arc<Road>) -> Result<Actor, Failure> {
-    let (controller, physics) = car.parts(road).map_err(Failure::input)?;
-    Ok(Actor::new(car.name.as_str()).child("controller", controller).child("physics", physics))
-}
-
-/// Prints a line per car and second, and marks each car's first one.
-pub(crate) fn logger(road: &Arc<Road>, quiet: bool) -> PoseLogger {
-    let road = Arc::clone(road);
-    let mut seen = BTreeSet::new();
-    PoseLogger::new(move |sample: PoseSample<'_>| {
-        if quiet {
-            return;
-        }
-        if seen.is_empty() {
-            say("    time  car         road m  lane       x m       y m   heading     speed");
-        }
-        let PoseSample { published, car, pose, .. } = sample;
-        let place = road.project(pose.ground(), None);
-        let lane = place.and_then(|place| road.lane_at(place.lateral)).map_or("-".to_owned(), |lane| lane.to_string());
-        let first = if seen.insert(car.to_owned()) { "  first pose" } else { "" };
-        say(format_args!(
-            "{published:>6} s  {car:<8} {:>9.1}  {lane:>4}  {:>8.1}  {:>8.1}  {:>7.1}°  {:>4.1} m/s{first}",
-            place.map_or(f64::NAN, |place| place.s),
-            pose.position.x,
-            pose.position.y,
-            angle::to_degrees(pose.heading()),
-            pose.speed,
-        ));
-    })
-}
-
-/// How far along the road each car is, in metres, from its mirror; by path.
-pub(crate) fn places(app: &mut App, road: &Road) -> Vec<(String, Option<f64>)> {
+/// Where the ego is, in metres along the road, from its mirror.
+pub(crate) fn ego_place(app: &mut App, road: &Road) -> Option<f64> {
     let mut poses = app.world_mut().query::<(&ActorPath, &Signal<Pose>)>();
-    let place = |pose: &Pose| road.project(pose.ground(), None).map(|place| place.s);
-    let mut cars: Vec<_> = poses.iter(app.world()).map(|(path, pose)| (path.to_string(), place(pose))).collect();
-    cars.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    cars
+    let (_, pose) = poses.iter(app.world()).find(|(path, _)| path.as_str() == "ego")?;
+    Some(road.project(pose.ground(), None)?.s)
 }
 
-/// Whom the ego has passed.
-pub(crate) fn overtaken(app: &mut App, road: &Road) -> String {
-    let cars = places(app, road);
-    let ego = cars.iter().find_map(|(path, s)| s.filter(|_| path == "ego"));
-    let passed = |s: f64| {
-        let lead = ego.map_or(0.0, |ego| road.distance_ahead(s, ego));
-        lead > 0.0 && (lead < road.length() / 2.0 || !road.is_closed())
-    };
-    let behind: Vec<_> = cars.iter().filter(|(_, s)| s.is_some_and(passed)).map(|(path, _)| path.as_str()).collect();
-    match behind.as_slice() {
-        [] => "the ego is ahead of nobody".to_owned(),
-        cars => format!("the ego is ahead of {}", cars.join(", ")),
+/// Counts who joins and leaves, and changes of lanes. It is a monitor, so it changes no hash.
+#[derive(Clone, Default)]
+pub(crate) struct Tally(Arc<Mutex<Counts>>);
+
+/// What a [`Tally`] has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Cars that joined the ego.
+    pub(crate) joined: u64,
+    pub(crate) left: u64,
+    /// Changes of lanes that were granted.
+    pub(crate) lane_changes: u64,
+    /// Those of them that end in the ego's lane.
+    pub(crate) into_ego_lane: u64,
+}
+
+impl Tally {
+    pub(crate) fn counts(&self) -> Counts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Monitor for Tally {
+    fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for change in instant.membership {
+            // A car has one part of this name.
+            let mut segments = change.path.segments();
+            if !segments.next().is_some_and(|actor| actor != "ego") || segments.next() != Some("physics") {
+                continue;
+            }
+            match change.kind {
+                MembershipKind::Join => counts.joined += 1,
+                MembershipKind::Leave => counts.left += 1,
+            }
+        }
+        let lanes = instant.steps().filter(|step| step.path.as_str() == "lanes");
+        for signal in lanes.flat_map(|step| step.signals()).filter(|signal| signal.key.signal() == Some("lane_grants"))
+        {
+            // All changes under way are published whenever one begins or ends.
+            let changes: Vec<LaneChange> = canon::from_slice(signal.text)?;
+            for change in changes.iter().filter(|change| change.granted == instant.time) {
+                counts.lane_changes += 1;
+                counts.into_ego_lane += u64::from(change.to == demo::ego().lane);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Counts {
+    /// `14 cars joined the ego and 8 left; 5 changes of lanes, 2 of them into the ego's`.
+    pub(crate) fn told(&self) -> String {
+        let Self { joined, left, lane_changes, into_ego_lane } = self;
+        format!(
+            "{} joined the ego and {left} left; {} of lanes, {into_ego_lane} of them into the ego's",
+            counted(*joined, "car"),
+            counted(*lane_changes, "change"),
+        )
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input. Errors are one sentence on stderr.
 
-#![allow(dead_code, reason = "no example uses all of it")]
+#![allow(dead_code, unused_imports, reason = "no example uses all of it")]
 
 #[path = "../../src/bin/chaconne/closing.rs"]
 mod closing;
 #[path = "../../src/bin/chaconne/console.rs"]
-mod console;
+pub(crate) mod console;
 #[path = "../../src/bin/chaconne/program.rs"]
 mod program;
 
