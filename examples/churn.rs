@@ -93,10 +93,11 @@ impl Participant for Visitor {
 /// What the JSON object holds beside the conventions.
 #[derive(Serialize)]
 struct Measured {
-    joins: u64,
-    leaves: u64,
-    us_per_join_and_leave: f64,
-    us_of_making_one: f64,
+    /// Unless all had joined before the measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    us_per_join_and_leave: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    us_of_making_one: Option<f64>,
     us_per_instant_without: f64,
     last_part_over_first: f64,
     /// Where the operating system tells.
@@ -154,20 +155,22 @@ fn main() -> ExitCode {
         let measured_joins = (report.joins - from.joins) as f64;
         let nanos: f64 = parts.iter().sum();
         let making = making.load(Ordering::Relaxed) as f64;
+        let per_join = |nanos: f64| (measured_joins > 0.0).then(|| nanos / measured_joins / 1e3);
         let measured = Measured {
-            joins: report.joins,
-            leaves: report.leaves,
-            us_per_join_and_leave: (nanos - making - without * (part * PARTS) as f64) / measured_joins / 1e3,
-            us_of_making_one: making / measured_joins / 1e3,
+            us_per_join_and_leave: per_join(nanos - making - without * (part * PARTS) as f64),
+            us_of_making_one: per_join(making),
             us_per_instant_without: without / 1e3,
             last_part_over_first: parts[parts.len() - 1] / parts[0],
             bytes_after_first_part: bytes[0],
             bytes_at_the_end: bytes[bytes.len() - 1],
         };
-        options.say(format_args!(
-            "{:.2} µs per join and leave, and {:.2} µs of making the visitor; an instant without takes {:.1} µs",
-            measured.us_per_join_and_leave, measured.us_of_making_one, measured.us_per_instant_without
-        ));
+        match (measured.us_per_join_and_leave, measured.us_of_making_one) {
+            (Some(both), Some(making)) => options.say(format_args!(
+                "{both:.2} µs per join and leave, and {making:.2} µs of making the visitor; an instant without takes {:.1} µs",
+                measured.us_per_instant_without
+            )),
+            _ => options.say("all had joined before the measurement: give more to --joins, or less to --per-instant"),
+        }
         options.say(format_args!("the last tenth took {:.2} times the first", measured.last_part_over_first));
         if let (Some(first), Some(last)) = (bytes[0], bytes[bytes.len() - 1]) {
             let (first, last) = (count(first / 1024), count(last / 1024));

@@ -5,7 +5,8 @@ use super::{Ran, golden, run};
 const TRAFFIC: &str = env!("CARGO_BIN_EXE_traffic");
 
 /// Every example, by name.
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 5] = [
+    ("churn", env!("CARGO_BIN_EXE_churn")),
     ("hello", env!("CARGO_BIN_EXE_hello")),
     ("ring", env!("CARGO_BIN_EXE_ring")),
     ("traffic", TRAFFIC),
@@ -70,6 +71,7 @@ fn the_examples_with_a_golden_hash_have_it_in_this_build() {
 fn threads_and_the_hand_over_change_no_hash_of_any_example() {
     for (name, arguments) in [
         ("hello", &[][..]),
+        ("churn", &["--joins", "2000", "--present", "100"]),
         ("ring", &["--participants", "1500", "--instants", "15"]),
         ("traffic_scale", &["--cars", "1200", "--rounds", "1"]),
         ("traffic_scale", &["--cars", "1200", "--rounds", "1", "--population"]),
@@ -118,13 +120,55 @@ fn every_example_helps_and_is_silent_when_asked() {
 fn traffic_prints_a_line_per_car_and_second_and_closes_with_the_hash() {
     let Ran { code, stdout, stderr } = run(TRAFFIC, &["--until", "3"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    let cars = ["ego", "left-1", "left-2", "left-3", "right-1", "right-2", "right-3"];
-    for car in cars {
-        let lines = stdout.lines().filter(|line| line.split_whitespace().any(|word| word == car));
-        assert!(lines.count() >= 3, "{car}: {stdout}");
-    }
+    let lines = |car: &str| {
+        let of_car = stdout.lines().filter(|line| line.split_whitespace().nth(2) == Some(car));
+        let firsts = of_car.clone().filter(|line| line.ends_with("first pose"));
+        assert_eq!(firsts.count(), 1, "{car}: {stdout}");
+        of_car.count()
+    };
+    assert_eq!(lines("ego"), 3);
+    // Those who are there from the first 100 ms on, and one that comes later.
+    assert_eq!(["car-1", "car-2", "car-3", "car-4", "car-5"].map(lines), [2, 2, 2, 2, 1]);
     let hash = world_hash(TRAFFIC, &["--quiet", "--until", "3"]);
-    assert!(stdout.contains(&format!("world hash {hash}")), "{stdout}");
+    for part in ["no collision; smallest gap ", "5 cars joined the ego and 0 left; ", "world hash ", &hash] {
+        assert!(stdout.contains(part), "no `{part}` in {stdout}");
+    }
+}
+
+#[test]
+fn several_seeds_are_the_worlds_of_each_and_their_sum() {
+    let arguments = ["--seeds", "3", "--seed", "5", "--until", "20"];
+    let total = json(TRAFFIC, &[&arguments[..], &["--quiet"]].concat());
+    let mut changes = 0;
+    for (run, seed) in total["runs"].as_array().unwrap().iter().zip(["5", "6", "7"]) {
+        let alone = json(TRAFFIC, &["--seed", seed, "--until", "20", "--quiet"]);
+        for field in [
+            "seed",
+            "world_hash",
+            "joined",
+            "lane_changes",
+            "into_ego_lane",
+            "collisions",
+            "least_gap_m",
+            "least_ttc_s",
+        ] {
+            assert_eq!(run[field], alone[field], "{field} of {seed}");
+        }
+        changes += run["lane_changes"].as_u64().unwrap();
+    }
+    assert_eq!(
+        (&total["seeds"], &total["lane_changes"], &total["collisions"]),
+        (&3.into(), &changes.into(), &0.into())
+    );
+    assert!(changes >= 3 && total["into_ego_lane"].as_u64() > Some(0), "{total}");
+    let Ran { code, stdout, stderr } = run(TRAFFIC, &arguments);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    for run in total["runs"].as_array().unwrap() {
+        assert!(stdout.contains(run["world_hash"].as_str().unwrap()), "{stdout}");
+    }
+    for seeds in [&["--seeds", "0"][..], &["--seeds", "-1"], &["--seeds", "2", "--seed", "18446744073709551614"]] {
+        refused("traffic", TRAFFIC, seeds);
+    }
 }
 
 #[test]
@@ -153,6 +197,9 @@ fn a_road_that_cannot_be_read_is_refused_in_one_sentence_that_names_it() {
     }
     let text = refused("traffic", TRAFFIC, &["--road", "no/such/road.json"]);
     assert!(text.contains("no/such/road.json"), "{text}");
+    let narrow = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/roads/merge.json");
+    let text = refused("traffic", TRAFFIC, &["--road", narrow]);
+    assert!(text.contains("road `merge` has 2 lanes"), "{text}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

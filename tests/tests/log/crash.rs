@@ -135,7 +135,7 @@ fn record_into(file: &Path, blocks: u32) -> std::process::Output {
 #[cfg(unix)]
 fn a_disk_that_fills_up_in_the_middle_of_an_instant_leaves_a_log_that_checks_or_recovers() {
     let folder = folder();
-    // Compressed, the run has about 1.5 MB in frames of 0.2 MB.
+    // Compressed, the run has about 1.4 MB in frames of 0.2 MB.
     for (name, limits) in [("log.jsonl", [0, 1, 3, 17, 40, 101]), ("log.jsonl.zst", [0, 1, 40, 450, 700, 1001])] {
         let [file, saved] = [name, "saved.jsonl"].map(|name| folder.path().join(name));
         let mut saved_instants = 0;
