@@ -120,7 +120,7 @@ impl Monitor for Tally {
         for change in instant.membership {
             // A car has one part of this name.
             let mut segments = change.path.segments();
-            if !segments.next().is_some_and(|actor| actor != "ego") || segments.next() != Some("physics") {
+            if !matches!((segments.next(), segments.next()), (Some(actor), Some("physics")) if actor != "ego") {
                 continue;
             }
             match change.kind {
