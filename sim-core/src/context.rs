@@ -248,8 +248,8 @@ impl<'a> StepCtx<'a> {
         self.requests.push(Request::Leave(LeaveRequest { path: path.into(), time: None }));
     }
 
-    /// As [`leave`](Self::leave), with the first time at which it is not stepped; later than now. The actor must be in the
-    /// world when the request applies; should it leave earlier, the time says nothing about whoever has its path then.
+    /// As [`leave`](Self::leave), with the first time at which it is not stepped; later than now, and instead of the time that
+    /// was planned for it before. The actor must be in the world when the request applies; should it leave earlier, the time says nothing about whoever has its path then.
     pub fn leave_at(&mut self, path: impl Into<String>, time: SimTime) {
         self.requests.push(Request::Leave(LeaveRequest { path: path.into(), time: Some(time) }));
     }

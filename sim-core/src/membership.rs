@@ -51,7 +51,7 @@ pub struct JoinRequest {
     /// When it is first due; later than the instant of the request. Without one, one nanosecond after it.
     #[serde(default)]
     pub first_due: Option<SimTime>,
-    /// The first time at which it is not stepped any more; later than the first due time.
+    /// The first time at which it is not stepped any more; later than the instant of the request.
     #[serde(default)]
     pub leaves_at: Option<SimTime>,
 }
@@ -122,8 +122,8 @@ impl JoinRequest {
 pub struct LeaveRequest {
     /// The actor's path.
     pub path: String,
-    /// The first time at which it is not stepped; later than the instant of the request. Without one, one nanosecond
-    /// after it.
+    /// The first time at which it is not stepped; later than the instant of the request, and instead of what was planned for
+    /// the actor before. Without one, one nanosecond after it.
     #[serde(default)]
     pub time: Option<SimTime>,
 }

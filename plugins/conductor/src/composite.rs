@@ -146,6 +146,21 @@ impl Actor {
         &self.path
     }
 
+    /// The paths of its groups and participants, in the order of the tree, without its own.
+    pub fn parts(&self) -> Vec<String> {
+        fn walk(path: &str, node: &Node, out: &mut Vec<String>) {
+            let Kind::Group(children) = &node.0 else { return };
+            for (name, child) in children {
+                let path = format!("{path}/{name}");
+                out.push(path.clone());
+                walk(&path, child, out);
+            }
+        }
+        let mut parts = Vec::new();
+        walk(&self.path, &self.node, &mut parts);
+        parts
+    }
+
     /// Flattens the tree: checked paths, leaves depth first.
     pub(crate) fn flatten(self) -> Result<FlatActor, RegistrationError> {
         let path =

@@ -121,6 +121,16 @@ pub enum RegistrationError {
         /// The last instant.
         now: SimTime,
     },
+    /// It would be due before it joins.
+    #[error("cannot add `{path}`: it is first due at {first_due} s, and joins at {joins_at} s; let it join by then")]
+    DueBeforeJoining {
+        /// The path given.
+        path: ActorPath,
+        /// When it would be due.
+        first_due: SimTime,
+        /// When it would join.
+        joins_at: SimTime,
+    },
     /// Nobody knows how to make an actor from a name and parameters.
     #[error(
         "cannot add `{path}`: it is to be made by a factory, and this run has none; register factories, or add an Actor"

@@ -111,6 +111,8 @@ impl Conductor {
         match failed {
             None => {
                 self.grant_requests(now);
+                self.torn = self.changes.panicked.is_some();
+                self.check_let_go(now)?;
                 self.close(now)
             }
             Some(halt) => {

@@ -22,7 +22,7 @@ use chaconne_sim_core::time::{SimDuration, SimTime};
 
 use crate::composite::Actor;
 use crate::conductor::Conductor;
-use crate::error::{LeaveError, RegistrationError};
+use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
 use crate::host::panic_text;
 use crate::monitor::Membership;
 use crate::registry::{ActorId, Joining};
@@ -46,15 +46,19 @@ impl<F: FnMut(&JoinRequest, &ActorPath) -> Result<Actor, String> + Send> ActorMa
 /// What is to happen at a time.
 #[derive(Default)]
 pub(crate) struct Plans {
-    /// By time, then in the order of planning.
-    leaves: BTreeMap<(SimTime, u64), PlannedLeave>,
+    /// By time; then those of a path before those of an actor, so that both may mean the same one; then in the order of
+    /// planning.
+    leaves: BTreeMap<LeaveKey, PlannedLeave>,
     /// Where in it an actor's own is, by slot.
-    of_actors: BTreeMap<u32, (SimTime, u64)>,
+    of_actors: BTreeMap<u32, LeaveKey>,
     joins: BTreeMap<(SimTime, u64), (SimTime, Actor)>,
     /// When those who are to join are first due: how many at each time.
     first_dues: BTreeMap<SimTime, usize>,
     count: u64,
 }
+
+/// Time, whether it is of an actor, number of the plan.
+type LeaveKey = (SimTime, bool, u64);
 
 enum PlannedLeave {
     /// Of this actor: whoever has its path later is somebody else.
@@ -73,6 +77,16 @@ impl Plans {
         *self.first_dues.entry(first_due).or_default() += 1;
         let key = self.key(time);
         self.joins.insert(key, (first_due, actor));
+    }
+
+    /// The time of the next leave that is planned.
+    fn next_leave(&self) -> Option<SimTime> {
+        self.leaves.first_key_value().map(|((time, ..), _)| *time)
+    }
+
+    /// The time of the next join that is planned.
+    fn next_join(&self) -> Option<SimTime> {
+        self.joins.first_key_value().map(|((time, _), _)| *time)
     }
 
     /// The next who is to join at `until` or before.
@@ -100,8 +114,8 @@ impl Plans {
 pub(crate) struct Changes {
     /// Joins and leaves since the last instant's hash. A leave without a time yet has [`SimTime::MAX`].
     pub(crate) log: Vec<Membership>,
-    /// First leaf slot and number of leaves of the actors that joined among them, and when they are first due.
-    newcomers: Vec<(u32, u32, SimTime)>,
+    /// First leaf slot and number of leaves of the actors that joined among them.
+    newcomers: Vec<(u32, u32)>,
     /// The earliest time at which one who left between two instants would have been due: an instant of the leave alone, if
     /// nobody else is due.
     pub(crate) closing: Option<SimTime>,
@@ -114,6 +128,8 @@ pub(crate) struct Changes {
     pub(crate) refusals: u64,
     /// Plans that did not come true.
     pub(crate) refused: Vec<String>,
+    /// An actor that panicked when it was let go.
+    pub(crate) panicked: Option<(ActorPath, String)>,
     /// Whether somebody follows: then the paths of actors that joined or left since it looked are kept.
     pub(crate) is_followed: bool,
     pub(crate) moved: Vec<ActorPath>,
@@ -137,9 +153,12 @@ impl Conductor {
             return Err(RegistrationError::Ended { path: actor.path().to_string() });
         }
         let Some((time, first_due)) = actor.planned() else { return self.join(actor) };
-        if let Ok(path) = ActorPath::new(actor.path()) {
-            self.check_first_due(&path, first_due)?;
-            self.check_time(&path, "time of joining", time)?;
+        let path = ActorPath::new(actor.path())
+            .map_err(|source| RegistrationError::Path { path: actor.path().to_string(), source })?;
+        self.check_first_due(&path, first_due)?;
+        self.check_time(&path, "time of joining", time)?;
+        if first_due < time {
+            return Err(RegistrationError::DueBeforeJoining { path, first_due, joins_at: time });
         }
         self.plans.join(time, first_due, actor);
         Ok(())
@@ -175,6 +194,9 @@ impl Conductor {
         self.changes.closing = self.changes.closing.into_iter().chain(self.agenda.next()).min();
         self.remove(slot, SimTime::MAX);
         self.settle();
+        if let Some((path, text)) = self.changes.panicked.take() {
+            self.halt(Some(path), HaltCause::Panic(text));
+        }
         Ok(())
     }
 
@@ -190,8 +212,8 @@ impl Conductor {
         if let Some(now) = self.now.filter(|now| time <= *now) {
             return Err(LeaveError::AlreadyStepped { path: path.clone(), time, now });
         }
-        let key = self.plans.key(time);
-        self.plans.leaves.insert(key, PlannedLeave::Path(path.clone()));
+        let (time, number) = self.plans.key(time);
+        self.plans.leaves.insert((time, false, number), PlannedLeave::Path(path.clone()));
         Ok(())
     }
 
@@ -220,7 +242,14 @@ impl Conductor {
         let Some(maker) = &mut self.maker else { return Err(RegistrationError::NoFactories { path }) };
         let made = catch_unwind(AssertUnwindSafe(|| maker.make(request, &path)));
         let made = made.unwrap_or_else(|panic| Err(format!("its factory panicked: {}", panic_text(&*panic))));
-        let actor = made.map_err(|text| RegistrationError::NotMade { path, text })?;
+        let actor = match made {
+            Ok(actor) if actor.path() == path.as_str() => actor,
+            Ok(other) => {
+                let text = format!("its factory made an actor at `{}`", other.path());
+                return Err(RegistrationError::NotMade { path, text });
+            }
+            Err(text) => return Err(RegistrationError::NotMade { path, text }),
+        };
         Ok(actor.with_life(first_due, request.leaves_at))
     }
 
@@ -263,7 +292,7 @@ impl Conductor {
         let first_leaf = self.registry.entry(id.slot).map_or(0, |entry| entry.first_leaf);
         // Those of the start begin at zero, as far as nobody has left.
         if self.ticks > 0 || self.barrier.is_some() || self.changes.leaves > 0 {
-            self.changes.newcomers.push((first_leaf, count, first_due));
+            self.changes.newcomers.push((first_leaf, count));
         }
         self.routing.resize(self.registry.leaf_slots());
         for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
@@ -293,7 +322,8 @@ impl Conductor {
 
     /// Plans that an actor leaves at a time, instead of what was planned before.
     fn plan_leave(&mut self, id: ActorId, time: SimTime) {
-        let key = self.plans.key(time);
+        let (time, number) = self.plans.key(time);
+        let key = (time, true, number);
         self.plans.leaves.insert(key, PlannedLeave::Of(id));
         if let Some(before) = self.plans.of_actors.insert(id.slot, key) {
             self.plans.leaves.remove(&before);
@@ -346,16 +376,25 @@ impl Conductor {
             } else {
                 changes.departing.insert(first_leaf, told);
             }
-            host.remove(leaves);
+            // Where one that is let go panics, nothing of it is left in the tables; the run halts.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| host.remove(leaves))) {
+                changes.panicked.get_or_insert((path.clone(), panic_text(&*panic)));
+            }
             if changes.is_followed {
                 changes.moved.push(path);
             }
         });
     }
 
+    /// The halt of an instant at which somebody was let go and panicked.
+    pub(crate) fn check_let_go(&mut self, now: SimTime) -> Result<(), Halt> {
+        let Some((path, text)) = self.changes.panicked.take() else { return Ok(()) };
+        Err(Halt { path: Some(path), instant: Some((self.ticks, now)), cause: HaltCause::Panic(text), others: 0 })
+    }
+
     /// Frees the slots of actors of whom nothing is on its way any more. Not while an instant is being stepped.
     pub(crate) fn settle(&mut self) {
-        let Self { registry, routing, inboxes, changes, .. } = self;
+        let Self { registry, routing, inboxes, changes, declared, .. } = self;
         for leaf in inboxes.forgotten.drain(..) {
             let first_leaf = leaf - registry.rows[leaf as usize].position;
             if let Some(told) = changes.departing.get_mut(&first_leaf) {
@@ -367,9 +406,10 @@ impl Conductor {
             }
         }
         for first_leaf in changes.departed.drain(..) {
-            for leaf in first_leaf..first_leaf + registry.rows[first_leaf as usize].size {
-                routing.vacate(leaf);
-            }
+            let leaves = first_leaf..first_leaf + registry.rows[first_leaf as usize].size;
+            leaves.clone().for_each(|leaf| routing.vacate(leaf));
+            // What the host has not been told of yet it need not know any more.
+            declared.retain(|(output, _)| !leaves.contains(&output.leaf));
             registry.release(first_leaf);
         }
     }
@@ -377,10 +417,17 @@ impl Conductor {
     /// Lets what is planned until `now` come true, before that instant is stepped. Says whether anybody joined or left.
     pub(crate) fn carry_out_plans(&mut self, now: SimTime) -> bool {
         let (joins, leaves) = (self.changes.joins, self.changes.leaves);
-        self.carry_out_leaves(now, SimTime::MAX);
-        while let Some((time, actor)) = self.plans.take_join(now) {
-            if let Err(error) = self.join(actor) {
-                self.changes.refused.push(format!("at {time} s: {error}"));
+        // In the order of their times, and at one time leaves before joins.
+        loop {
+            let join = self.plans.next_join().filter(|time| *time <= now);
+            if self.plans.next_leave().is_some_and(|leave| leave <= join.unwrap_or(now)) {
+                self.carry_out_leaves(join.unwrap_or(now), SimTime::MAX);
+            } else if let Some((time, actor)) = self.plans.take_join(now) {
+                if let Err(error) = self.join(actor) {
+                    self.changes.refused.push(format!("at {time} s: {error}"));
+                }
+            } else {
+                break;
             }
         }
         self.settle();
@@ -399,7 +446,7 @@ impl Conductor {
     /// Removes whom plans remove at `until` or before; `time` is the first instant not stepped.
     fn carry_out_leaves(&mut self, until: SimTime, time: SimTime) {
         while let Some(entry) = self.plans.leaves.first_entry().filter(|entry| entry.key().0 <= until) {
-            let ((planned, _), leave) = entry.remove_entry();
+            let ((planned, ..), leave) = entry.remove_entry();
             let slot = match leave {
                 PlannedLeave::Of(id) => Ok(id.slot),
                 PlannedLeave::Path(path) => self.registry.leaving(&path),
@@ -478,10 +525,11 @@ impl Conductor {
             }
             _ => BTreeSet::new(),
         };
-        for (first_leaf, count, first_due) in self.changes.newcomers.drain(..) {
+        for (first_leaf, count) in self.changes.newcomers.drain(..) {
             for leaf in (first_leaf..first_leaf + count).map(|leaf| leaf as usize) {
-                let path = &self.registry.path[leaf];
-                if first_due > now && (self.ticks > 0 || left.contains(path)) {
+                // One that left again may have given its slot to another, who may have stepped.
+                let (path, row) = (&self.registry.path[leaf], &self.registry.rows[leaf]);
+                if row.steps == 0 && row.next_due > now && (self.ticks > 0 || left.contains(path)) {
                     self.registry.rows[leaf].seq = self.signals;
                     self.registry.first_seq[leaf] = self.signals;
                 }

@@ -160,8 +160,9 @@ impl<'a> Comparison<'a> {
 
     /// The first difference, in the order of the lines.
     pub(crate) fn first(&self) -> Option<Difference> {
-        self.place()
+        self.tick()
             .or_else(|| self.membership())
+            .or_else(|| self.time())
             .or_else(|| self.steps())
             .or_else(|| self.signals())
             .or_else(|| self.outcomes())
@@ -186,12 +187,18 @@ impl<'a> Comparison<'a> {
         (self.expected.line_numbers().1, self.found.line_numbers().1)
     }
 
-    fn place(&self) -> Option<Difference> {
+    fn tick(&self) -> Option<Difference> {
         let (expected, found) = (self.expected, self.found);
         if expected.tick != found.tick {
             let texts = (format!("instant {}", expected.tick), format!("instant {}", found.tick));
             return Some(self.difference(Field::Tick, self.tick_lines(), texts.0, texts.1));
         }
+        None
+    }
+
+    /// Who joins or leaves elsewhere moves an instant too: it is asked for after that.
+    fn time(&self) -> Option<Difference> {
+        let (expected, found) = (self.expected, self.found);
         (expected.time != found.time).then(|| {
             let texts = (format!("{} s", expected.time), format!("{} s", found.time));
             self.difference(Field::Time, self.tick_lines(), texts.0, texts.1)

@@ -1,10 +1,13 @@
 //! The spawner: keeps as many cars around one as there should be.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use chaconne_sim_core::{
     DetRng, Participant, SimDuration, SimTime, StepCtx, StepError, StepResult, Subscription, math,
-    membership::JoinRequest,
+    membership::{JoinRequest, RefusedKind},
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,8 @@ const TRIES: usize = 8;
 pub struct SpawnerParams {
     /// The path of the actor around whom cars are kept.
     pub around: String,
+    /// What its cars are called: this, `-` and a number. Two spawners of one world use two names.
+    pub name: String,
     /// The factory that makes a car of [`CarParams`].
     pub factory: String,
     /// How many cars there should be at a time.
@@ -63,6 +68,7 @@ impl Default for SpawnerParams {
     fn default() -> Self {
         Self {
             around: "ego".to_owned(),
+            name: "car".to_owned(),
             factory: "traffic/car".to_owned(),
             cars: 6,
             lanes: vec![0, 2],
@@ -126,22 +132,15 @@ impl SpawnerParams {
 /// There is room where neither the newcomer, behind who is ahead in its lane or may change to it, nor who is behind it there,
 /// would brake harder than is comfortable by the [`Idm`], if the one ahead were no faster. Those in the lanes beside could ask
 /// to change before they see it, so neither would brake harder than is safe if they did; all but the ego, which is taken to
-/// hold its lane, and only has to be `beside` metres away. Should the world refuse a car, the run halts with its reason.
+/// hold its lane, and only has to be `beside` metres away. A car that leaves by itself is replaced. Should the world refuse a
+/// car, the run halts with its reason.
 #[derive(Clone, Debug)]
 pub struct Spawner {
     road: Arc<Road>,
     params: SpawnerParams,
-    /// The cars that were asked for and not retired, by path.
-    cars: BTreeMap<String, Newcomer>,
+    /// The cars that are there or were asked for in the last step, by path.
+    cars: BTreeSet<String>,
     spawned: u64,
-}
-
-/// A car that joined, until its pose is seen.
-#[derive(Clone, Copy, Debug)]
-struct Newcomer {
-    lane: usize,
-    s: f64,
-    speed: f64,
 }
 
 /// Somebody on the road.
@@ -165,15 +164,12 @@ impl Spawner {
     /// As [`SpawnerParams::check`].
     pub fn new(road: Arc<Road>, params: SpawnerParams) -> Result<Self, TrafficError> {
         params.check(&road)?;
-        Ok(Self { road, params, cars: BTreeMap::new(), spawned: 0 })
+        Ok(Self { road, params, cars: BTreeSet::new(), spawned: 0 })
     }
 
-    /// Everybody with a pose, by path, and the cars that have none yet.
+    /// Everybody with a pose, by path. That is everybody: who was asked for in the last step has come since.
     fn look(&self, ctx: &StepCtx<'_>) -> Result<BTreeMap<String, Seen>, StepError> {
         let mut seen = BTreeMap::new();
-        for (path, &Newcomer { lane, s, speed }) in &self.cars {
-            seen.insert(path.clone(), Seen { s, lateral: self.road.lane_centre(lane)?, speed, target: None });
-        }
         let changes = changes_under_way(ctx)?;
         for (key, pose) in ctx.latest_all::<Pose>(POSES)? {
             if let Some(path) = key.actor() {
@@ -255,14 +251,16 @@ impl Participant for Spawner {
     }
 
     fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
-        if let Some(refusal) = ctx.refusals().next() {
+        // One that left by itself before it could be retired is no matter.
+        if let Some(refusal) = ctx.refusals().find(|refusal| refusal.request == RefusedKind::Join) {
             return Err(refusal.to_string().into());
         }
         let mut seen = self.look(ctx)?;
+        self.cars.retain(|path| seen.contains_key(path));
         if let Some(ego) = seen.get(&self.params.around).map(|ego| ego.s) {
             let passed: Vec<String> = self
                 .cars
-                .keys()
+                .iter()
                 .filter(|&path| {
                     seen.get(path).is_some_and(|car| self.road.signed_distance(ego, car.s) < -self.params.behind)
                 })
@@ -278,12 +276,12 @@ impl Participant for Spawner {
             while self.cars.len() < self.params.cars {
                 let Some(car) = self.find(ctx.rng(), ego, nearest, &seen)? else { break };
                 self.spawned += 1;
-                let path = format!("car-{}", self.spawned);
+                let path = format!("{}-{}", self.params.name, self.spawned);
                 ctx.join(
                     JoinRequest::new(path.as_str(), self.params.factory.as_str()).with(&car)?.first_due(first_due),
                 );
                 let CarParams { lane, s, speed, .. } = car;
-                self.cars.insert(path.clone(), Newcomer { lane, s, speed });
+                self.cars.insert(path.clone());
                 seen.insert(path, Seen { s, lateral: self.road.lane_centre(lane)?, speed, target: None });
             }
         }

@@ -73,6 +73,9 @@ fn list(one: &Registered) {
     let root = &one.schema;
     let mut rows = Vec::new();
     parameters(root, root, "", &mut rows, 0);
+    if rows.is_empty() && !choices(root).is_empty() {
+        rows.push(("value".to_owned(), kind_of(root), String::new()));
+    }
     let width = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
     let second = rows.iter().map(|row| row.1.chars().count()).max().unwrap_or(0);
     for (name, what, about) in rows {
@@ -118,6 +121,26 @@ fn parameters(root: &Value, schema: &Value, prefix: &str, rows: &mut Vec<(String
     }
 }
 
+/// What can stand there, where it is one of several.
+fn choices(schema: &Value) -> Vec<String> {
+    let of = ["oneOf", "anyOf", "enum"].iter().find_map(|of| schema[of].as_array());
+    let choice = |choice: &Value| match choice {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(choice) => {
+            let field = || Some(format!("{{ {}: … }}", choice.get("properties")?.as_object()?.keys().next()?));
+            let text = choice.get("const").and_then(Value::as_str).map(str::to_owned);
+            text.or_else(|| match choice.get("required")?.as_array()?.len() {
+                1 => field(),
+                _ => None,
+            })
+            .or_else(|| Some(choice.get("type")?.as_str()?.to_owned()))
+            .or_else(|| Some(choice.get("$ref")?.as_str()?.rsplit('/').next()?.to_owned()))
+        }
+        _ => None,
+    };
+    of.into_iter().flatten().filter_map(choice).collect()
+}
+
 /// A number as people write it.
 fn number(value: &Value) -> String {
     let text = value.to_string();
@@ -131,7 +154,7 @@ fn kind_of(schema: &Value) -> String {
         Value::Array(kinds) => {
             kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null").collect::<Vec<_>>().join(" or ")
         }
-        _ if schema["oneOf"].is_array() || schema["enum"].is_array() => "choice".to_owned(),
+        _ if !choices(schema).is_empty() => format!("one of {}", choices(schema).join(", ")),
         _ => "value".to_owned(),
     };
     for (field, word) in

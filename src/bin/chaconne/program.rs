@@ -19,7 +19,6 @@ pub(crate) enum Failure {
     /// The run failed, or came to another result than it should.
     Run(String),
     /// The run halted; the conductor has said why.
-    #[allow(dead_code, reason = "the command runs nothing that could halt")]
     Halted,
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     close(&app, &arguments, &report, world, &sight, quiet)
 }
 
-/// Every mistake on a line of its own, the last one as the program's.
+/// Every mistake on a line of its own: all but the first as notes, and the first as the program's error.
 fn mistakes(error: chaconne::scenario::ScenarioError) -> Failure {
     let (file, all) = (error.file().to_owned(), error.errors());
     for mistake in all.iter().skip(1) {
@@ -141,8 +141,8 @@ const FRAME: Duration = Duration::from_millis(5);
 fn conduct(app: &mut App, end: SimTime, realtime: bool, quiet: bool) -> RunReport {
     let mut progress = Progress::new(quiet);
     let start = Instant::now();
-    // Pieces of simulated time that take little wall time, so that progress can be shown.
-    let piece = SimDuration::from_millis(100);
+    // Pieces of simulated time that take little wall time, so that progress can be shown; longer ones where little happens.
+    let mut piece = SimDuration::from_millis(100);
     let mut until = SimTime::ZERO;
     loop {
         until = if realtime {
@@ -151,7 +151,11 @@ fn conduct(app: &mut App, end: SimTime, realtime: bool, quiet: bool) -> RunRepor
         } else {
             until.checked_add(piece).map_or(end, |next| next.min(end))
         };
+        let begun = Instant::now();
         let report = app.run_headless(until);
+        if begun.elapsed() < FRAME {
+            piece = piece.checked_mul(2).unwrap_or(SimDuration::MAX);
+        }
         let ended = app.world().resource::<RunStatus>().ended;
         if ended || until >= end {
             // Nobody is due any more, or the end is reached; a run that has ended says what it said.

@@ -220,14 +220,14 @@ impl Run<'_> {
         loop {
             let of_actors = self.actors.iter().filter_map(|actor| {
                 let (time, number) = actor.leaves_at?;
-                Some((time, number, actor.plan.path.clone()))
+                Some((time, true, number, actor.plan.path.clone()))
             });
-            let Some(due) = of_actors.chain(self.planned_leaves.iter().cloned()).min().filter(|due| due.0 <= until)
-            else {
+            let of_paths = self.planned_leaves.iter().map(|(time, number, path)| (*time, false, *number, path.clone()));
+            let Some(due) = of_actors.chain(of_paths).min().filter(|due| due.0 <= until) else {
                 break;
             };
-            self.planned_leaves.retain(|planned| planned.1 != due.1);
-            self.remove(&due.2, time);
+            self.planned_leaves.retain(|planned| planned.1 != due.2);
+            self.remove(&due.3, time);
         }
     }
 
@@ -235,11 +235,13 @@ impl Run<'_> {
         let mut is_instant = self.closing == Some(now) || self.leaves.iter().any(|leaf| leaf.next_due == now);
         let earliest = self.leaves.iter().map(|leaf| leaf.next_due).min().filter(|time| *time < SimTime::MAX);
         let changes = self.membership.len();
-        self.planned_leaves(now, None);
         while self.planned.first().is_some_and(|plan| plan.first_due <= now) {
             let plan = self.planned.remove(0);
+            // At one time leaves come before joins.
+            self.planned_leaves(plan.first_due, None);
             self.join(plan);
         }
+        self.planned_leaves(now, None);
         self.bring_in_order();
         is_instant |= self.leaves.iter().any(|leaf| leaf.next_due == now);
         if is_instant {

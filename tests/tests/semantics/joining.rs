@@ -373,6 +373,110 @@ fn one_that_joins_before_it_is_due_has_its_path_from_then_on() {
 }
 
 #[test]
+fn plans_between_two_instants_come_true_in_the_order_of_their_times() {
+    let one = |path: &str| Actor::of(path, Probe::every(1));
+    let time = SimTime::from_millis;
+    let mut joined_and_left = world([one("a")]);
+    joined_and_left.add(one("b").joins_at(time(1_200)).first_due(at(5))).unwrap();
+    joined_and_left.leave_at(&path("b"), time(1_400)).unwrap();
+    joined_and_left.run_until(at(3)).unwrap();
+    assert_eq!((joined_and_left.participants(), joined_and_left.report().refused.len()), (1, 0));
+    // The path is free only later.
+    let mut too_early = world([one("a"), one("b")]);
+    too_early.add(one("b").joins_at(time(1_200)).first_due(at(5))).unwrap();
+    too_early.leave_at(&path("b"), time(1_400)).unwrap();
+    too_early.run_until(at(3)).unwrap();
+    assert_eq!((too_early.participants(), too_early.report().refused.len()), (1, 1));
+}
+
+#[test]
+fn a_leave_that_is_planned_twice_for_one_time_is_one() {
+    let one = |path: &str| Actor::of(path, Probe::every(1));
+    let mut world = world([one("a").leaves_at(at(2)), one("a/b"), one("z")]);
+    world.leave_at(&path("a/b"), at(2)).unwrap();
+    world.leave_at(&path("a"), at(2)).unwrap();
+    world.run_until(at(4)).unwrap();
+    assert_eq!((world.participants(), world.report().refused), (1, Vec::new()));
+}
+
+#[test]
+fn what_one_that_left_published_first_says_nothing_of_who_has_its_slot_next() {
+    // Its key is used for the first time in the instant behind which it leaves; the next request comes when the slot is taken.
+    let trace = Trace::default();
+    let short = Actor::new("a").child("first", Probe::every(1).says("aaa")).child("second", Probe::every(1));
+    let sink = Probe::every(1).hears(of("b", "*")).holds(of("b", "x")).traced(&trace);
+    let next = Actor::new("b").child("first", Probe::every(1).says("x")).child("second", sink);
+    let one = Actor::of("k", Probe::every(1));
+    let mut world = world([one, short.leaves_at(SimTime::from_nanos(1)), next.joins_at(at(1))]);
+    world.run_until(at(3)).unwrap();
+    assert_eq!(
+        trace.lines(),
+        ["1 b/second: b/x#1@1=0 by b/first, [b/x@1=0 new]", "2 b/second: b/x#2@2=1 by b/first, [b/x@2=1 new]",]
+    );
+}
+
+#[test]
+fn one_that_joined_and_left_between_two_instants_does_not_renumber_who_has_its_slot() {
+    let talker = Actor::of("z", Probe::every(1).says("x").says("y").says("w"));
+    let witness = Witness::default();
+    let mut world = world([talker]);
+    world.add_monitor(witness.clone());
+    world.run_until(at(2)).unwrap();
+    world.add(Actor::of("a", Probe::every(1)).first_due(at(100))).unwrap();
+    world.leave(&path("a")).unwrap();
+    world.add(Actor::of("b", Probe::every(1).says("x")).first_due(at(2))).unwrap();
+    world.run_until(at(5)).unwrap();
+    let steps = witness.instants();
+    let of_b = steps.iter().flat_map(|instant| &instant.steps).filter(|step| step.path == "b");
+    assert_eq!(of_b.flat_map(|step| &step.signals).map(|signal| signal.1).collect::<Vec<_>>(), [6, 7, 8]);
+}
+
+#[test]
+fn a_maker_that_makes_another_actor_is_refused() {
+    let mut world = world([]);
+    world.set_maker(|_: &JoinRequest, _: &ActorPath| Ok(Actor::of("elsewhere", Probe::every(1))));
+    let error = world.add_made(&probe("here")).unwrap_err().to_string();
+    assert_eq!(error, "cannot add `here`: its factory made an actor at `elsewhere`");
+}
+
+#[test]
+fn one_that_panics_when_it_is_let_go_halts_the_run() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("boom");
+        }
+    }
+    let bomb = || {
+        let bomb = Bomb;
+        Actor::of(
+            "bomb",
+            chaconne_tests::acting(move |ctx| {
+                let _ = &bomb;
+                ctx.after(chaconne_tests::secs(1))
+            }),
+        )
+    };
+    let mut asked = world([bomb(), Actor::of("k", Probe::every(1).asks_out(1, "bomb"))]);
+    let halt = asked.run_until(at(4)).unwrap_err().to_string();
+    assert_eq!((halt.as_str(), asked.ticks()), ("`bomb` panicked: boom (at 1.0 s, instant 1)", 1));
+    assert!(asked.run_until(at(9)).is_err());
+    let mut driven = world([bomb(), Actor::of("k", Probe::every(1))]);
+    driven.run_until(at(1)).unwrap();
+    driven.leave(&path("bomb")).unwrap();
+    assert_eq!(driven.run_until(at(4)).unwrap_err().to_string(), "`bomb` panicked: boom");
+    let planned = world([bomb().leaves_at(at(2)), Actor::of("k", Probe::every(1))]).run_until(at(4));
+    assert!(planned.unwrap_err().to_string().starts_with("`bomb` panicked: boom"));
+}
+
+#[test]
+fn one_that_would_be_due_before_it_joins_is_refused() {
+    let early = Actor::of("b", Probe::every(1)).joins_at(at(5)).first_due(at(3));
+    let error = world([]).add(early).unwrap_err().to_string();
+    assert_eq!(error, "cannot add `b`: it is first due at 3.0 s, and joins at 5.0 s; let it join by then");
+}
+
+#[test]
 fn a_plan_that_cannot_come_true_is_told_in_the_report_and_changes_nothing() {
     let one = |path: &str| Actor::of(path, Probe::every(1));
     let mut planned = world([one("a")]);

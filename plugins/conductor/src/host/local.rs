@@ -224,7 +224,8 @@ impl Host for LocalHost {
     fn remove(&mut self, slots: Range<u32>) {
         for slot in slots {
             if let Some(hosted) = self.leaves.get_mut(slot as usize) {
-                *hosted = Hosted::vacant(&self.run);
+                // Vacant first: letting one go may panic.
+                drop(std::mem::replace(hosted, Hosted::vacant(&self.run)));
             }
         }
     }

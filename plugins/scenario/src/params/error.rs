@@ -122,9 +122,37 @@ impl From<TextError> for ParamError {
     }
 }
 
+/// The first place that stands in a text as [`Place`] prints it before an error.
+fn place_in(text: &str) -> Option<(std::ops::Range<usize>, Place)> {
+    let mut from = 0;
+    while let Some(start) = text[from..].find("line ").map(|at| from + at) {
+        from = start + "line ".len();
+        let parse = || {
+            let (line, rest) = text[from..].split_once(", column ")?;
+            let (column, _) = rest.split_once(": ")?;
+            let place = Place { line: line.parse().ok()?, column: column.parse().ok()? };
+            Some((start..from + line.len() + ", column ".len() + column.len() + ": ".len(), place))
+        };
+        if let Some(found) = parse() {
+            return Some(found);
+        }
+    }
+    None
+}
+
 impl de::Error for ParamError {
     fn custom<T: fmt::Display>(text: T) -> Self {
-        Self::new(text.to_string())
+        // Whoever puts an error into words of its own keeps its place in them.
+        let mut text = text.to_string();
+        let mut place = None;
+        while let Some((range, found)) = place_in(&text) {
+            text.replace_range(range, "");
+            place = Some(found);
+        }
+        match place {
+            Some(place) => Self::new(text).at(place),
+            None => Self::new(text),
+        }
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chaconne_conductor::Actor;
 use chaconne_sim_core::path::{ActorPath, is_segment};
 use chaconne_sim_core::time::SimTime;
 use serde::de::DeserializeOwned;
@@ -262,6 +263,15 @@ impl<'t> Loader<'t> {
             self.mistakes.extend(mistakes.into_iter().map(|error| placed(error.mistake, place)));
             actor = made.map(|made| made.into_actor(&path, asked.first_due, leaves_at));
         }
+        // What factories made has parts that the file does not name; they stand where the actor does.
+        let mut is_made = is_made;
+        for made in actor.iter().flat_map(Actor::parts).filter_map(|part| ActorPath::new(&part).ok()) {
+            match parts.iter_mut().find(|part| part.path == made) {
+                Some(part) => part.is_made = false,
+                None => parts.push(Part { path: made, place: asked.path.place, is_made: false }),
+            }
+        }
+        is_made &= actor.is_none();
         let joins_at = asked.joins.then_some(asked.first_due);
         Some(Arrival { path, place: asked.path.place, is_made, parts, joins_at, leaves_at, actor })
     }

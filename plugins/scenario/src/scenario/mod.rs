@@ -19,8 +19,8 @@
 //! The format is JSON5. Times are in seconds, exact to the nanosecond. Actors come first in the world's order, in the order of
 //! the file, then populations in theirs; those that join later follow by time. At one time leaves come before joins, so that
 //! a path that has become free can be taken. What is made is checked when the file is read: types, parameters, paths,
-//! and who is in the world when. Participants that a factory puts into one actor are not seen here: that two things want
-//! one of their paths is found when the actor is added to a world.
+//! and who is in the world when. What participants ask for while the run
+//! goes on is not known here: a plan that collides with it is told in the run's report.
 
 mod file;
 mod load;
@@ -81,7 +81,7 @@ impl Scenario {
         let name = path.display().to_string();
         let mut bytes = Vec::new();
         // One byte more than may be shows that there is too much.
-        let read = File::open(path).and_then(|file| file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
+        let read = open(path).and_then(|file| file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
         if let Err(source) = read {
             return Err(ScenarioError::Read { file: name, source });
         }
@@ -121,6 +121,14 @@ impl Scenario {
     pub fn seed(&self) -> u64 {
         self.setting.seed
     }
+}
+
+/// Opens a plain file: a pipe may have nobody at its other end.
+fn open(path: &Path) -> std::io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is not a plain file"));
+    }
+    File::open(path)
 }
 
 impl std::fmt::Debug for Scenario {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 chaconne_scenario::quantities! {
-    /// A place along the road.
+    /// A place along the road or along an axis.
     pub struct ArcLength(f64) = Range::new("m").from(-1e7).up_to(1e7);
     /// A distance.
     pub struct Distance(f64) = Range::new("m").above(0.0).up_to(1e6);
@@ -145,12 +145,15 @@ pub struct ManoeuvreFile {
 
 impl Default for ManoeuvreFile {
     fn default() -> Self {
-        let Manoeuvre { duration, cool_down } = Manoeuvre::USUAL;
-        Self { duration: Span::of(duration), cool_down: Span::of(cool_down) }
+        Self::of(Manoeuvre::USUAL)
     }
 }
 
 impl ManoeuvreFile {
+    fn of(manoeuvre: Manoeuvre) -> Self {
+        Self { duration: Span::of(manoeuvre.duration), cool_down: Span::of(manoeuvre.cool_down) }
+    }
+
     /// The driver's parameters.
     pub fn manoeuvre(self) -> Manoeuvre {
         Manoeuvre { duration: self.duration.get(), cool_down: self.cool_down.get() }
@@ -263,7 +266,7 @@ pub struct LaneStart {
 #[serde(deny_unknown_fields)]
 pub struct PoseStart {
     /// The position of the reference point, in metres.
-    position_m: [f64; 3],
+    position_m: [ArcLength; 3],
     /// Roll, pitch and yaw in degrees. A car stands on the ground: roll and pitch are 0.
     #[serde(default = "level")]
     rpy_deg: Rpy,
@@ -312,7 +315,8 @@ impl VehicleFile {
                     road.ok_or("it starts in a lane; give the scenario a `road`, or let it start at a `pose`")?;
                 road.pose_at(s.get(), road.lane_centre(lane).map_err(|error| error.to_string())?)
             }
-            Start::Pose(PoseStart { position_m: [x, y, z], rpy_deg }) => {
+            Start::Pose(PoseStart { position_m, rpy_deg }) => {
+                let [x, y, z] = position_m.map(ArcLength::get);
                 if z != 0.0 || rpy_deg[0].get() != 0.0 || rpy_deg[1].get() != 0.0 {
                     return Err("it moves in the plane: height, roll and pitch must be 0".to_owned());
                 }
@@ -390,6 +394,8 @@ impl Default for LaneControlFile {
 pub struct SpawnerFile {
     /// The path of the actor around whom cars are kept.
     around: String,
+    /// What its cars are called: this, `-` and a number.
+    name: String,
     /// The type that makes a car.
     factory: String,
     /// How many cars there should be at a time.
@@ -423,6 +429,7 @@ impl Default for SpawnerFile {
         let params = SpawnerParams::default();
         Self {
             around: params.around,
+            name: params.name,
             factory: params.factory,
             cars: Cars::of(params.cars as u32),
             lanes: params.lanes,
@@ -435,7 +442,7 @@ impl Default for SpawnerFile {
             beside: Distance::of(params.beside),
             idm: IdmFile::of(params.idm),
             mobil: params.mobil.map(MobilFile::of),
-            manoeuvre: ManoeuvreFile::default(),
+            manoeuvre: ManoeuvreFile::of(params.manoeuvre),
         }
     }
 }
@@ -445,6 +452,7 @@ impl SpawnerFile {
     pub fn params(self) -> SpawnerParams {
         SpawnerParams {
             around: self.around,
+            name: self.name,
             factory: self.factory,
             cars: self.cars.get() as usize,
             lanes: self.lanes,

@@ -68,23 +68,11 @@ impl JsonSchema for RoadSource {
         "Road".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "oneOf": [
+            "anyOf": [
                 { "type": "string", "description": "The path of a road file, from the scenario's folder, or `demo`" },
-                {
-                    "type": "object",
-                    "description": "A road, as it stands in a road file",
-                    "required": ["name", "closed", "start", "lanes", "segments"],
-                    "properties": {
-                        "name": { "type": "string", "minLength": 1 },
-                        "closed": { "type": "boolean" },
-                        "start": { "type": "object" },
-                        "lanes": { "type": "array", "minItems": 1 },
-                        "segments": { "type": "array", "minItems": 1 },
-                    },
-                    "additionalProperties": false,
-                },
+                generator.subschema_for::<RoadFile>(),
             ],
         })
     }

@@ -7,7 +7,7 @@ use chaconne_sim_core::math::{Vec2, angle};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::cars::{Distance, Span};
+use super::cars::{ArcLength, Distance, Span};
 use crate::{CollisionMonitor, Radar, RadarSpec, TtcMonitor, Watch};
 
 chaconne_scenario::quantities! {
@@ -32,7 +32,7 @@ pub struct RadarFile {
     /// The whole angle that is seen.
     field_of_view_deg: View,
     /// Where it is mounted, from the car's reference point: ahead and to the left, in metres.
-    position_m: [f64; 2],
+    position_m: [ArcLength; 2],
     /// How it is mounted: roll, pitch and yaw. It looks along the ground: roll and pitch are 0.
     rpy_deg: [Degrees; 3],
     /// Noise of ranges.
@@ -52,12 +52,12 @@ impl Default for RadarFile {
         let spec = RadarSpec::default();
         Self {
             max_range: Distance::of(spec.max_range),
-            field_of_view_deg: View::of(60.0),
-            position_m: [spec.position.x, spec.position.y],
+            field_of_view_deg: View::of(angle::to_degrees(spec.field_of_view).round()),
+            position_m: [ArcLength::of(spec.position.x), ArcLength::of(spec.position.y)],
             rpy_deg: [Degrees::of(0.0); 3],
             range_sigma: DistanceSigma::of(spec.range_sigma),
             range_rate_sigma: SpeedSigma::of(spec.range_rate_sigma),
-            azimuth_sigma_deg: AngleSigma::of(0.2),
+            azimuth_sigma_deg: AngleSigma::of((angle::to_degrees(spec.azimuth_sigma) * 1e6).round() / 1e6),
             every: Period::of(Radar::PERIOD),
             truth: false,
         }
@@ -74,7 +74,7 @@ impl RadarFile {
         let spec = RadarSpec {
             max_range: self.max_range.get(),
             field_of_view: angle::to_radians(self.field_of_view_deg.get()),
-            position: Vec2::new(self.position_m[0], self.position_m[1]),
+            position: Vec2::new(self.position_m[0].get(), self.position_m[1].get()),
             yaw: angle::wrap(angle::to_radians(yaw)),
             range_sigma: self.range_sigma.get(),
             range_rate_sigma: self.range_rate_sigma.get(),

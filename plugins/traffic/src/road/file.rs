@@ -12,6 +12,7 @@ use crate::TrafficError;
 
 /// A road file as it stands. See the [module](super) for the format.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "scenario", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoadFile {
     #[serde(deserialize_with = "name")]
@@ -27,6 +28,7 @@ pub(crate) struct RoadFile {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "scenario", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Start {
     #[serde(deserialize_with = "x_m")]
@@ -45,6 +47,7 @@ impl Start {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "scenario", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lane {
     #[serde(deserialize_with = "width_m")]
@@ -52,6 +55,7 @@ pub(super) struct Lane {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "scenario", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase", expecting = "an object with one field, `straight` or `arc`")]
 pub(super) enum Segment {
     Straight(#[serde(deserialize_with = "object")] Straight),
@@ -59,6 +63,7 @@ pub(super) enum Segment {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "scenario", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Straight {
     #[serde(deserialize_with = "length_m")]
@@ -66,6 +71,7 @@ pub(super) struct Straight {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "scenario", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arc {
     #[serde(deserialize_with = "radius_m")]
