@@ -151,10 +151,12 @@ fn main() -> ExitCode {
             wall = report.wall;
             bytes.push(resident_bytes());
         }
-        let report = app.end_run();
-        let measured_joins = (report.joins - from.joins) as f64;
+        let measured_joins = (app.run_headless(time(filled + part * PARTS)?).joins - from.joins) as f64;
         let nanos: f64 = parts.iter().sum();
         let making = making.load(Ordering::Relaxed) as f64;
+        // What does not fill a part.
+        app.run_headless(time(instants)?);
+        let report = app.end_run();
         let per_join = |nanos: f64| (measured_joins > 0.0).then(|| nanos / measured_joins / 1e3);
         let measured = Measured {
             us_per_join_and_leave: per_join(nanos - making - without * (part * PARTS) as f64),

@@ -101,4 +101,4 @@ pub use scripted::{OscillatingBody, StandingBody};
 pub use signal::{Acceleration, Pose, Steering};
 pub use spawner::{Spawner, SpawnerParams};
 pub use ttc::{Gap, Ttc, TtcMonitor};
-pub use watch::Watch;
+pub use watch::{Log, Watch};

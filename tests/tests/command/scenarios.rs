@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{Logs, done, failed, json, refused};
+use super::{Logs, done, json, refused};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
 
@@ -61,8 +61,8 @@ fn the_demo_world_of_a_file_is_that_of_the_example_whatever_the_threads_the_reco
     }
     assert_eq!(json(&["log", "check", &log])["world_hash"], golden("traffic"));
     assert_ne!(json(&["run", &file, "--quiet", "--seed", "7"])["world_hash"], golden("traffic"));
-    let differs = failed(1, &["run", &file, "--quiet", "--seed", "7", "--verify", &log]).0;
-    assert!(differs.contains("seed"), "{differs}");
+    let differs = halted(&["run", &file, "--quiet", "--seed", "7", "--verify", &log]);
+    assert!(differs.contains("seed differs: the log has 42, the run has 7"), "{differs}");
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn the_readmes_scenario_runs() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "the test is about the wall clock")]
 fn a_run_in_real_time_takes_its_time_and_is_the_same_run() {
     let free = json(&["run", &asset("demo"), "--quiet", "--until", "1.5"]);
-    #[allow(clippy::disallowed_methods, reason = "the test is about the wall clock")]
     let start = Instant::now();
     let paced = json(&["run", &asset("demo"), "--quiet", "--until", "1.5", "--realtime"]);
     let wall = start.elapsed();
@@ -197,15 +197,15 @@ fn a_plan_that_a_world_cannot_follow_is_told_and_the_exit_code_says_so() {
     let joins = "joins: [{ at: 2, path: 'car-1', type: 'traffic/car', params: { lane: 1, s: 900, speed: 30 } }],\n}";
     let text = text.replace("../roads/demo.json", "demo");
     let file = logs.scenario(&format!("{}{joins}", text.trim_end().strip_suffix('}').unwrap()));
-    let sentence = failed_plan(&["run", &file, "--quiet", "--until", "3"]);
+    let sentence = halted(&["run", &file, "--quiet", "--until", "3"]);
     assert!(sentence.contains("at 2.0 s: cannot add `car-1`: the path `car-1` is already taken"), "{sentence}");
     let object = super::chaconne(&["run", &file, "--quiet", "--until", "3", "--json"]);
     let object: serde_json::Value = serde_json::from_str(object.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(object["refused"].as_array().unwrap().len(), 1);
 }
 
-/// What is said of a plan that could not come true.
-fn failed_plan(arguments: &[&str]) -> String {
+/// What is said of a run that failed.
+fn halted(arguments: &[&str]) -> String {
     let ran = super::chaconne(arguments);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     ran.stderr

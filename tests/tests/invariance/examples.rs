@@ -209,3 +209,20 @@ fn traffic_refuses_times_that_are_none() {
         refused("traffic", TRAFFIC, &["--until", until]);
     }
 }
+
+#[test]
+fn memory_stays_where_it_is_while_many_join_and_leave() {
+    let churn = env!("CARGO_BIN_EXE_churn");
+    let output = std::process::Command::new(churn)
+        .args(["--joins", "60000", "--present", "200", "--quiet", "--json", "--threads", "1"])
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let ran: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!((&ran["joins"], &ran["leaves"], &ran["refusals"]), (&60_001.into(), &59_800.into(), &0.into()));
+    // Where the operating system tells: a hundred bytes for each that ever was would be five mebibytes.
+    if let (Some(early), Some(late)) = (ran["bytes_after_first_part"].as_u64(), ran["bytes_at_the_end"].as_u64()) {
+        assert!(late < early + (1 << 20), "{early} bytes, then {late}");
+    }
+}

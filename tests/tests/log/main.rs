@@ -120,7 +120,7 @@ fn changed(folder: &TempDir, change: impl FnOnce(&mut Vec<String>)) -> PathBuf {
 fn seal(lines: &mut [String]) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     // Times have few digits in these logs, but for the one that means never.
-    let time = |value: &Value| format!("{:?}", value.as_f64().unwrap()).parse().unwrap_or(SimTime::MAX);
+    let time = |value: &Value| format!("{:.9}", value.as_f64().unwrap()).parse().unwrap_or(SimTime::MAX);
     let header: Value = serde_json::from_str(&lines[0]).unwrap();
     let mut world_hash = fingerprint::world_start(&text(&header["world"]), header["seed"].as_u64().unwrap());
     let (mut signals, mut membership) = (Vec::new(), Vec::new());

@@ -116,12 +116,12 @@ impl Default for RadarSpec {
     fn default() -> Self {
         Self {
             max_range: 150.0,
-            field_of_view: math::FRAC_PI_3,
+            field_of_view: angle::to_radians(60.0),
             position: Vec2::new(4.0, 0.0),
             yaw: 0.0,
             range_sigma: 0.1,
             range_rate_sigma: 0.1,
-            azimuth_sigma: math::PI / 900.0,
+            azimuth_sigma: angle::to_radians(0.2),
         }
     }
 }
