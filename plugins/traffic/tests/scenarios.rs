@@ -106,8 +106,8 @@ fn a_text_that_is_changed_at_random_is_read_or_refused_at_a_place_in_it() {
                 Err(error) => {
                     refused += 1;
                     let place = error.place().unwrap_or_else(|| panic!("{error} has no place in {changed}"));
-                    let line = changed.split('\n').nth(place.line as usize - 1);
-                    let fits = line.is_some_and(|line| place.column as usize <= line.chars().count() + 1);
+                    let line = changed.split('\n').nth(place.line - 1);
+                    let fits = line.is_some_and(|line| place.column <= line.chars().count() + 1);
                     assert!(fits, "{error} lies outside of {changed}");
                 }
             }
