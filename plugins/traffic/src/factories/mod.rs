@@ -2,7 +2,7 @@
 //!
 //! | type | made of | parameters |
 //! |---|---|---|
-//! | `traffic/car` | a [`LaneDriver`], perhaps a [`Radar`], and [`VehiclePhysics`] | [`CarFile`] |
+//! | `traffic/car` | a [`LaneDriver`], perhaps a [`Radar`](crate::Radar), and [`VehiclePhysics`] | [`CarFile`] |
 //! | `traffic/follower` | a [`Driver`] that follows one car, and physics | [`FollowerFile`] |
 //! | `traffic/vehicle` | physics alone, for a controller of one's own | [`VehicleFile`] |
 //! | `traffic/obstacle`, `traffic/leader` | bodies that move by a script | [`ObstacleFile`], [`LeaderFile`] |
