@@ -62,7 +62,8 @@ pub(crate) struct Taken {
 
 impl Agenda {
     /// Puts `leaf`, whose place in the world's order is `order`, down for `time`; never for [`SimTime::MAX`].
-    #[inline]
+    #[allow(clippy::inline_always, reason = "once per step; joins call it too, and would keep it from being inlined")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: SimTime, leaf: u32, order: u64) {
         let bucket = match self.first {
             Some((first, bucket)) if first == time => bucket,

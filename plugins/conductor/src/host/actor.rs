@@ -70,7 +70,8 @@ fn step_leaf(
     };
     let names = Names { table: due.outputs, siblings };
     // What is for a leaf that is not due stays unread here: the conductor delivers it.
-    let inbox = match scratch.inside.remove(&leaf.position) {
+    let inside = if scratch.inside.is_empty() { None } else { scratch.inside.remove(&leaf.position) };
+    let inbox = match inside {
         None => inbox,
         Some(inside) => {
             merge(inbox, inside, &names, &mut scratch.inbox);
