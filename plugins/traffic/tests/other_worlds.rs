@@ -4,15 +4,9 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use chaconne_conductor::Actor;
 use chaconne_sim_core::{SimDuration, SimTime, math};
-use chaconne_traffic::{
-    LaneControl, StandingBody,
-    worlds::{self, World},
-};
-use common::{Snapshot, Watch, actor, poses_by_car, watch, world};
+use chaconne_traffic::worlds::{self, World};
+use common::{Snapshot, Watch, populate, poses_by_car, watch, world};
 
 /// The conflict rule draws from the seed who goes first.
 const SEEDS: u64 = 8;
@@ -20,14 +14,7 @@ const SEEDS: u64 = 8;
 /// Drives a world and returns what was seen of it, every 100 ms.
 fn drive(start: &World, seed: u64, until: SimTime) -> Watch {
     let mut world = world(seed, &start.road);
-    for (path, car) in &start.cars {
-        world.add(actor(path.as_str(), car, &start.road).unwrap()).unwrap();
-    }
-    for (path, lane, s) in &start.obstacles {
-        let body = StandingBody::in_lane(&start.road, *lane, *s).unwrap();
-        world.add(Actor::of(path.as_str(), body)).unwrap();
-    }
-    world.add(Actor::of("lanes", LaneControl::new(Arc::clone(&start.road)))).unwrap();
+    populate(&mut world, start);
     let (watcher, watch) = watch(&start.road, SimDuration::from_millis(100), true);
     world.add(watcher).unwrap();
     world.run_until(until).unwrap();

@@ -14,10 +14,10 @@ use chaconne_sim_core::{
     rng::{Domain, StreamKey},
 };
 use chaconne_traffic::{
-    CollisionMonitor, LaneControl, PoseLogger, Road, Spawner, SpawnerParams, StandingBody, TtcMonitor, demo, factories,
+    CollisionMonitor, LaneControl, PoseLogger, Road, Spawner, SpawnerParams, TtcMonitor, demo, factories,
     worlds::{self, World},
 };
-use common::{actor, world};
+use common::{actor, populate, world};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/scenarios/");
 
@@ -44,14 +44,7 @@ fn hash_of_file(name: &str, until: SimTime) -> Fingerprint {
 /// The hash of a world in code, with the monitors that its scenario has.
 fn hash_of_code(name: &str, start: &World, log_every: i32, until: SimTime) -> Fingerprint {
     let mut world = Conductor::new(ConductorConfig { world: name.into(), ..Default::default() }).unwrap();
-    for (path, car) in &start.cars {
-        world.add(actor(path.as_str(), car, &start.road).unwrap()).unwrap();
-    }
-    for (path, lane, s) in &start.obstacles {
-        let body = StandingBody::in_lane(&start.road, *lane, *s).unwrap();
-        world.add(Actor::of(path.as_str(), body)).unwrap();
-    }
-    world.add(Actor::of("lanes", LaneControl::new(Arc::clone(&start.road)))).unwrap();
+    populate(&mut world, start);
     let logger = PoseLogger::new(|_| ()).every(SimDuration::from_secs(log_every));
     world.add(Actor::of("log", logger)).unwrap();
     world.add(Actor::of("collisions", CollisionMonitor::new())).unwrap();

@@ -13,7 +13,10 @@ use chaconne_sim_core::{
     ActorPath, JoinRequest, Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription, canon, math::Vec2,
     membership::NodeRequest,
 };
-use chaconne_traffic::{CarParams, LaneChange, LaneRequest, Pose, PoseLogger, Road, vehicle::Vehicle};
+use chaconne_traffic::{
+    CarParams, LaneChange, LaneControl, LaneRequest, Pose, PoseLogger, Road, StandingBody, vehicle::Vehicle,
+    worlds::World,
+};
 
 /// How far a body reaches from its reference point, in metres.
 const BACK: f64 = -1.0;
@@ -48,6 +51,18 @@ impl ActorMaker for Cars {
 pub(crate) fn actor(path: &str, car: &CarParams, road: &Arc<Road>) -> Result<Actor, chaconne_traffic::TrafficError> {
     let (controller, physics) = car.parts(road)?;
     Ok(Actor::new(path).child("controller", controller).child("physics", physics))
+}
+
+/// Adds the cars of a world, what stands in their way, and the control of their lanes.
+pub(crate) fn populate(world: &mut Conductor, start: &World) {
+    for (path, car) in &start.cars {
+        world.add(actor(path.as_str(), car, &start.road).unwrap()).unwrap();
+    }
+    for (path, lane, s) in &start.obstacles {
+        let body = StandingBody::in_lane(&start.road, *lane, *s).unwrap();
+        world.add(Actor::of(path.as_str(), body)).unwrap();
+    }
+    world.add(Actor::of("lanes", LaneControl::new(Arc::clone(&start.road)))).unwrap();
 }
 
 /// The corners of a body, anticlockwise.
