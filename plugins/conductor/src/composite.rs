@@ -13,11 +13,15 @@
 //! assert_eq!(car.path(), "ego");
 //! ```
 
+use std::time::Duration;
+
+use chaconne_sim_core::membership::NodeRequest;
 use chaconne_sim_core::participant::Participant;
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
 use crate::error::RegistrationError;
+use crate::hosting::Hosting;
 
 /// What is added to the world, stepped and removed as one: a participant, or ordered children that form one pipeline.
 ///
@@ -30,6 +34,9 @@ pub struct Actor {
     leaves_at: Option<SimTime>,
     joins_at: Option<SimTime>,
     heavy: bool,
+    hosting: Hosting,
+    /// Relative path of a part, empty for all of them, and the budget of its steps.
+    budgets: Vec<(String, Duration)>,
     /// A child given to an actor that is one participant: an error when the actor is added.
     stray: Option<String>,
 }
@@ -40,6 +47,8 @@ pub struct Node(Kind);
 enum Kind {
     Leaf(Box<dyn Participant>),
     Group(Vec<(String, Node)>),
+    /// Made where it is stepped.
+    Requested(NodeRequest),
 }
 
 /// Ordered children without a name of their own; see [`Actor::group`].
@@ -81,8 +90,16 @@ impl Actor {
             leaves_at: None,
             joins_at: None,
             heavy: false,
+            hosting: Hosting::default(),
+            budgets: Vec::new(),
             stray: None,
         }
+    }
+
+    /// An actor that is made by factories where it is stepped: in a helper process, or, hosted in this one, by the
+    /// [`ActorMaker`](crate::ActorMaker) of the run when it joins.
+    pub fn requested(path: impl Into<String>, node: NodeRequest) -> Self {
+        Self { node: Node(Kind::Requested(node)), ..Self::new(path) }
     }
 
     /// Children that stand under one name inside an actor.
@@ -94,7 +111,7 @@ impl Actor {
     pub fn child(mut self, name: impl Into<String>, child: impl Into<Node>) -> Self {
         match &mut self.node.0 {
             Kind::Group(children) => children.push((name.into(), child.into())),
-            Kind::Leaf(_) => self.stray = Some(name.into()),
+            Kind::Leaf(_) | Kind::Requested(_) => self.stray = Some(name.into()),
         }
         self
     }
@@ -141,6 +158,30 @@ impl Actor {
         self
     }
 
+    /// Says where it is stepped, how long that may take, and what is done when it fails. Where changes no result.
+    pub fn hosted(mut self, hosting: Hosting) -> Self {
+        self.hosting = hosting;
+        self
+    }
+
+    /// Where it is stepped, and what is done when it fails.
+    pub fn hosting(&self) -> &Hosting {
+        &self.hosting
+    }
+
+    /// Sets how long a step of each of its participants should take at most, in wall time. Steps that take longer are
+    /// counted and told to monitors; nothing else happens, and no result depends on it.
+    pub fn budget(self, budget: Duration) -> Self {
+        self.budget_of("", budget)
+    }
+
+    /// Sets the budget of one part: `controller`, or `sensors/front`; of a group, that of each participant in it. The budget
+    /// of a part goes before that of what it is a part of.
+    pub fn budget_of(mut self, part: impl Into<String>, budget: Duration) -> Self {
+        self.budgets.push((part.into(), budget));
+        self
+    }
+
     /// The path that it was given.
     pub fn path(&self) -> &str {
         &self.path
@@ -175,11 +216,18 @@ impl Actor {
             first_due: self.first_due.or(self.joins_at),
             leaves_at: self.leaves_at,
             heavy: self.heavy,
+            hosting: self.hosting,
+            budgets: self.budgets,
+            requested: None,
         };
         flat.check_depth(&path)?;
         match self.node.0 {
             Kind::Leaf(participant) => flat.leaves.push((path, participant)),
             Kind::Group(children) => flat.add(&path, children)?,
+            Kind::Requested(node) => {
+                flat.requested = Some(node);
+                return Ok(flat);
+            }
         }
         if flat.leaves.is_empty() {
             return Err(RegistrationError::Empty { path: flat.path });
@@ -197,6 +245,37 @@ pub(crate) struct FlatActor {
     pub(crate) first_due: Option<SimTime>,
     pub(crate) leaves_at: Option<SimTime>,
     pub(crate) heavy: bool,
+    pub(crate) hosting: Hosting,
+    pub(crate) budgets: Vec<(String, Duration)>,
+    /// What is to be made where the actor is stepped; there are no leaves then.
+    pub(crate) requested: Option<NodeRequest>,
+}
+
+impl FlatActor {
+    /// The budget of each leaf that has one: its place in the pipeline, and the budget that is the most precise about it.
+    ///
+    /// # Errors
+    /// When a budget is for a part that the actor does not have.
+    pub(crate) fn budgets(path: &ActorPath, leaves: &[ActorPath], budgets: &[(String, Duration)]) -> Result<Vec<(u32, Duration)>, RegistrationError> {
+        let mut found: Vec<Option<(usize, Duration)>> = vec![None; leaves.len()];
+        for (part, budget) in budgets {
+            let whole = if part.is_empty() { path.as_str().to_owned() } else { format!("{path}/{part}") };
+            let mut is_known = false;
+            for (leaf, found) in leaves.iter().zip(&mut found) {
+                let rest = leaf.as_str().strip_prefix(&whole);
+                if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+                    is_known = true;
+                    if found.is_none_or(|(length, _)| whole.len() >= length) {
+                        *found = Some((whole.len(), *budget));
+                    }
+                }
+            }
+            if !is_known {
+                return Err(RegistrationError::NoPart { path: path.clone(), part: part.clone() });
+            }
+        }
+        Ok((0..).zip(found).filter_map(|(position, found)| Some((position, found?.1))).collect())
+    }
 }
 
 /// The most segments of a path: trees are walked by recursion.
@@ -219,6 +298,8 @@ impl FlatActor {
             self.check_depth(&path)?;
             match kind {
                 Kind::Leaf(participant) => self.leaves.push((path, participant)),
+                // No child can be given as one.
+                Kind::Requested(_) => return Err(RegistrationError::Empty { path }),
                 Kind::Group(children) => {
                     let before = self.leaves.len();
                     self.groups.push(path.clone());

@@ -147,6 +147,31 @@ pub enum RegistrationError {
         /// What is wrong, and what to do.
         text: String,
     },
+    /// A budget is for a part that is not there.
+    #[error("cannot add `{path}`: its budget is for `{part}`, and it has no part of that name")]
+    NoPart {
+        /// The path given.
+        path: ActorPath,
+        /// The part that is not there.
+        part: String,
+    },
+    /// What is to be stepped in a helper process was given as participants.
+    #[error(
+        "cannot add `{path}`: it is to be stepped in a helper process, and its participants were made in this one; give it as \
+         `Actor::requested`, by the names of factories"
+    )]
+    NotRequested {
+        /// The path given.
+        path: ActorPath,
+    },
+    /// Its helper process could not be started, or did not answer as it should.
+    #[error("cannot add `{path}`: {text}")]
+    Helper {
+        /// The path given.
+        path: ActorPath,
+        /// What is wrong, and what to do.
+        text: String,
+    },
     /// The first due time is one end of the time axis, which stands for never and for not yet.
     #[error("cannot add `{path}`: its first due time is one end of time; give it a time in between")]
     FirstDue {

@@ -154,7 +154,8 @@
 //! (`of_actor("*", "pose")`). One publishes only one's own signals and those of an ancestor.
 //!
 //! A [subscription](chaconne_sim_core::Subscription) asks for *every* signal since the last step, or for the *latest*
-//! per key: sample and hold, with its age, also the value from before one joined. A held value dies with its publisher.
+//! per key: sample and hold, with its age, also the value from before one joined. A held value dies
+//! with its publisher: like a signal, a leave at a time shows at steps after it.
 //! Signals wake nobody: a participant sees them when it is due. Inboxes are sorted by (time, publisher's path as bytes,
 //! sequence number), never by arrival, and overlapping subscriptions deliver a signal once.
 //!
@@ -290,6 +291,7 @@ pub mod conductor;
 mod delivery;
 pub mod error;
 pub mod host;
+pub mod hosting;
 mod instant;
 pub mod membership;
 pub mod mirror;
@@ -303,6 +305,7 @@ pub mod run;
 pub use composite::{Actor, Group, Node};
 pub use conductor::{Conductor, ConductorConfig};
 pub use error::{Halt, HaltCause, LeaveError, RegistrationError};
+pub use hosting::{HelperName, Hosting, OnFailure, Placement};
 pub use membership::ActorMaker;
 pub use mirror::{Mirror, MirrorKind, Mirroring, NextDue, Signal, StepCounters};
 pub use monitor::{Monitor, MonitorError, RunStart};

@@ -119,6 +119,9 @@ pub(crate) struct Changes {
     /// The earliest time at which one who left between two instants would have been due: an instant of the leave alone, if
     /// nobody else is due.
     pub(crate) closing: Option<SimTime>,
+    /// Actors that left and whose last values are still held: the first instant that each is not stepped at, its first
+    /// leaf slot, and the number of its leaves.
+    fading: Vec<(SimTime, u32, u32)>,
     /// Actors that left, by first leaf slot: how many receivers have to take note.
     departing: BTreeMap<u32, usize>,
     /// Those of whom nothing is on its way.
@@ -357,8 +360,27 @@ impl Conductor {
                 changes.log.push(Membership { kind: MembershipKind::Leave, path, time });
                 changes.leaves += 1;
             }
+            leaves.clone().for_each(|leaf| routing.fade(leaf));
+            changes.fading.push((time, first_leaf, leaves.len() as u32));
+            // Where one that is let go panics, nothing of it is left in the tables; the run halts.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| host.remove(leaves))) {
+                changes.panicked.get_or_insert((path.clone(), panic_text(&*panic)));
+            }
+            if changes.is_followed {
+                changes.moved.push(path);
+            }
+        });
+    }
+
+    /// Ends the values of those who left before a time. Like a signal of that time, a leave shows at steps after it.
+    fn withdraw(&mut self, before: SimTime) {
+        let Self { registry, routing, inboxes, changes, .. } = self;
+        changes.fading.retain(|&(time, first_leaf, leaves)| {
+            if time >= before {
+                return true;
+            }
             let mut told = 0;
-            for leaf in leaves.clone() {
+            for leaf in first_leaf..first_leaf + leaves {
                 routing.withdraw(leaf, |output, route| {
                     let receiver = &mut registry.rows[route.leaf as usize];
                     // One that is done never looks, and where nothing waits there is nothing to end but a held value.
@@ -376,13 +398,7 @@ impl Conductor {
             } else {
                 changes.departing.insert(first_leaf, told);
             }
-            // Where one that is let go panics, nothing of it is left in the tables; the run halts.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| host.remove(leaves))) {
-                changes.panicked.get_or_insert((path.clone(), panic_text(&*panic)));
-            }
-            if changes.is_followed {
-                changes.moved.push(path);
-            }
+            false
         });
     }
 
@@ -423,6 +439,7 @@ impl Conductor {
             if self.plans.next_leave().is_some_and(|leave| leave <= join.unwrap_or(now)) {
                 self.carry_out_leaves(join.unwrap_or(now), SimTime::MAX);
             } else if let Some((time, actor)) = self.plans.take_join(now) {
+                self.withdraw(time);
                 if let Err(error) = self.join(actor) {
                     self.changes.refused.push(format!("at {time} s: {error}"));
                 }
@@ -434,12 +451,20 @@ impl Conductor {
         (joins, leaves) != (self.changes.joins, self.changes.leaves)
     }
 
-    /// Says to those who left since the last instant which is the first that they do not step.
+    /// Says to those who left since the last instant which is the first that they do not step. Values of those who left
+    /// before end.
     pub(crate) fn date_leaves(&mut self, now: SimTime) {
         for change in &mut self.changes.log {
             if change.time == SimTime::MAX {
                 change.time = now;
             }
+        }
+        for (time, ..) in &mut self.changes.fading {
+            *time = now.min(*time);
+        }
+        if self.changes.fading.iter().any(|(time, ..)| *time < now) {
+            self.withdraw(now);
+            self.settle();
         }
     }
 
@@ -463,6 +488,7 @@ impl Conductor {
     pub(crate) fn grant_requests(&mut self, now: SimTime) {
         let after = just_after(now);
         self.barrier = Some(now);
+        self.withdraw(after);
         self.carry_out_leaves(after, after);
         let mut requests = std::mem::take(&mut self.requests);
         for ((leaf, request), seq) in requests.drain(..).zip(0..) {

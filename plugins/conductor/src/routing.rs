@@ -1,6 +1,6 @@
 //! Routing: which leaves an output reaches. Matches are made once per output, when its key is first used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chaconne_sim_core::key::{Key, KeyExpr};
 use chaconne_sim_core::port::{OutputId, Reach};
@@ -106,6 +106,8 @@ pub(crate) struct Routing {
     fed_by: Vec<SmallVec<[OutputId; 2]>>,
     /// Outputs by key, for those who subscribe later and for mirrors.
     by_key: BTreeMap<Key, SmallVec<[OutputId; 1]>>,
+    /// Leaves that left and whose values are held for one more instant.
+    fading: BTreeSet<u32>,
 }
 
 impl Routing {
@@ -215,10 +217,16 @@ impl Routing {
         id
     }
 
-    /// Ends the outputs of a leaf that leaves; `each` is told every route of theirs. Their keys stay known by their numbers
+    /// Takes note that a leaf left. What it said last is held until it is [withdrawn](Self::withdraw).
+    pub(crate) fn fade(&mut self, leaf: u32) {
+        self.fading.insert(leaf);
+    }
+
+    /// Ends the outputs of a leaf that left; `each` is told every route of theirs. Their keys stay known by their numbers
     /// until the slot is [vacated](Self::vacate).
     pub(crate) fn withdraw(&mut self, leaf: u32, mut each: impl FnMut(OutputId, &Route)) {
-        let Self { outputs, by_key, fed_by, .. } = self;
+        let Self { outputs, by_key, fed_by, fading, .. } = self;
+        fading.remove(&leaf);
         for (output, index) in outputs[leaf as usize].iter_mut().zip(0..) {
             output.newest = None;
             for route in std::mem::take(&mut output.routes) {
@@ -255,7 +263,7 @@ impl Routing {
 
     /// Whether an output is one of a leaf that is in the world, under this key.
     pub(crate) fn is_live(&self, id: OutputId, key: &Key) -> bool {
-        self.by_key.get(key).is_some_and(|ids| ids.contains(&id))
+        !self.fading.contains(&id.leaf) && self.by_key.get(key).is_some_and(|ids| ids.contains(&id))
     }
 
     /// The outputs of a leaf, also after it left, until its slot is used again.
@@ -263,18 +271,19 @@ impl Routing {
         self.outputs.get(leaf as usize).map_or(&[], |outputs| outputs)
     }
 
-    /// The outputs under a key.
+    /// The outputs under a key of leaves that are in the world.
     pub(crate) fn under(&self, key: &Key) -> impl Iterator<Item = (OutputId, &Output)> {
         self.by_key
             .get(key)
             .into_iter()
             .flatten()
+            .filter(|id| !self.fading.contains(&id.leaf))
             .filter_map(|&id| Some((id, self.outputs.get(id.leaf as usize)?.get(id.index as usize)?)))
     }
 
     /// All outputs of leaves that are in the world, by key.
     pub(crate) fn all(&self) -> impl Iterator<Item = (OutputId, &Output)> {
-        let ids = self.by_key.values().flatten();
+        let ids = self.by_key.values().flatten().filter(|id| !self.fading.contains(&id.leaf));
         ids.filter_map(|&id| Some((id, self.outputs.get(id.leaf as usize)?.get(id.index as usize)?)))
     }
 }

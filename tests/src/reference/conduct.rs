@@ -70,6 +70,8 @@ struct Run<'a> {
     actors: Vec<Present>,
     /// The paths of these and of all their parts.
     taken: BTreeSet<String>,
+    /// Path and life of those who left, and the first instant that they were not stepped at, once that is known.
+    gone: Vec<(String, usize, Option<SimTime>)>,
     /// In the world's order, when it was asked for since the last join.
     leaves: Vec<Leaf>,
     sent: Vec<Sent>,
@@ -107,6 +109,7 @@ pub fn conduct(blueprint: &Blueprint) -> Outcome {
         blueprint,
         actors: Vec::new(),
         taken: BTreeSet::new(),
+        gone: Vec::new(),
         leaves: Vec::new(),
         sent: Vec::new(),
         lives: 0,
@@ -211,6 +214,7 @@ impl Run<'_> {
             self.leaves.drain(..).partition(|leaf| leaf.path == path || leaf.path.starts_with(&below));
         self.leaves = stay;
         self.actors.retain(|actor| actor.plan.path != path && !actor.plan.path.starts_with(&below));
+        self.gone.extend(gone.iter().map(|leaf| (leaf.path.clone(), leaf.life, time)));
         self.membership.extend(gone.into_iter().map(|leaf| (MembershipKind::Leave, leaf.path, time)));
         true
     }
@@ -249,6 +253,9 @@ impl Run<'_> {
             for (_, _, time) in &mut self.membership {
                 time.get_or_insert(now);
             }
+            for (_, _, time) in &mut self.gone {
+                time.get_or_insert(now);
+            }
             self.step_instant(now);
         } else if self.membership.len() > changes {
             self.closing = self.closing.into_iter().chain(earliest).min();
@@ -257,8 +264,11 @@ impl Run<'_> {
 
     /// Steps all that are due, in the world's order, grants what they ask for, and hashes what they did.
     fn step_instant(&mut self, now: SimTime) {
-        let Self { blueprint, leaves, sent, outcome, .. } = self;
-        let present: BTreeSet<(String, usize)> = leaves.iter().map(|leaf| (leaf.path.clone(), leaf.life)).collect();
+        let Self { blueprint, leaves, gone, sent, outcome, .. } = self;
+        let mut present: BTreeSet<(String, usize)> = leaves.iter().map(|leaf| (leaf.path.clone(), leaf.life)).collect();
+        // A leave shows at steps after its time.
+        gone.retain(|(_, _, time)| time.is_none_or(|time| time >= now));
+        present.extend(gone.iter().map(|(path, life, _)| (path.clone(), *life)));
         let mut contributions = Vec::new();
         let mut signals = 0;
         let mut asked: Vec<(usize, String, usize, Ask)> = Vec::new();

@@ -94,7 +94,7 @@ fn what_one_said_before_leaving_arrives() {
 }
 
 #[test]
-fn held_values_die_with_their_publisher() {
+fn a_leave_shows_at_steps_after_its_time_as_a_signal_would_and_held_values_die_then() {
     let trace = Trace::default();
     let car = Actor::new("car").child("p", Probe::every(1).says("x")).child("q", Probe::every(1).says("x"));
     let camera = Actor::of("car/camera", Probe::every(1).says("x"));
@@ -106,12 +106,22 @@ fn held_values_die_with_their_publisher() {
         [
             "0 sink: [], []",
             "1 sink: [car/camera/x@0=0 new car/x@0=0 new car/x@0=0 new other/x@0=0 new], [other/x@0=0 new]",
-            "2 sink: [other/x@0=0], [other/x@0=0]",
+            "2 sink: [car/camera/x@1=1 new car/x@1=1 new car/x@1=1 new other/x@0=0], [other/x@0=0]",
             "3 sink: [other/x@0=0], [other/x@0=0]",
         ]
     );
     assert_eq!(world.latest::<u64>(&Key::new("chaconne/w/actor/car/x").unwrap()), None);
     assert_eq!(world.latest(&Key::new("chaconne/w/actor/other/x").unwrap()), Some((at(0), 0_u64)));
+}
+
+#[test]
+fn one_that_joins_when_another_leaves_is_given_its_value_for_one_step() {
+    let trace = Trace::default();
+    let a = Actor::of("a", Probe::every(1).says("x")).leaves_at(at(2));
+    let b = Actor::of("b", Probe::every(1).holds(of("a", "x")).traced(&trace)).joins_at(at(2));
+    let c = Actor::of("c", Probe::every(1).holds(of("a", "x")).traced(&trace)).joins_at(at(3));
+    watch([a, b, c], 5);
+    assert_eq!(trace.lines(), ["2 b: [a/x@1=1 new]", "3 b: []", "3 c: []", "4 b: []", "4 c: []"]);
 }
 
 #[test]
