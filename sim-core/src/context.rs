@@ -25,6 +25,9 @@ pub struct StepCtx<'a> {
     frame: &'a mut Frame,
     published: &'a mut Vec<Published>,
     requests: &'a mut Vec<Request>,
+    /// Where `published` and `frame` are full.
+    most_signals: usize,
+    most_bytes: usize,
     rng: Option<DetRng>,
     failure: Option<PublishError>,
 }
@@ -39,6 +42,8 @@ impl<'a> StepCtx<'a> {
         requests: &'a mut Vec<Request>,
     ) -> Self {
         Self {
+            most_signals: published.len() + input.bounds.signals as usize,
+            most_bytes: frame.len() + input.bounds.bytes as usize,
             now: input.now,
             last: input.last,
             seq: input.seq,
@@ -201,6 +206,10 @@ impl<'a> StepCtx<'a> {
                 return Err(PublishError::Value { key: key.to_string(), source });
             }
         };
+        if self.frame.len() > self.most_bytes || self.published.len() >= self.most_signals {
+            self.frame.truncate(start);
+            return Err(too_much(key, self.most_signals - self.published.len()));
+        }
         let bytes = &self.frame.as_slice()[text.clone()];
         if !typed {
             Port::check_faithful(key, value, bytes)?;
@@ -224,11 +233,18 @@ impl<'a> StepCtx<'a> {
                 return Err(error);
             }
         };
+        let start = self.frame.len();
         self.frame.str(key.as_str());
         self.frame.u64(self.seq);
         let text = payload.to_text();
         self.frame.bytes(&text);
         let end = self.frame.len();
+        if end > self.most_bytes || self.published.len() >= self.most_signals {
+            let error = too_much(key, self.most_signals - self.published.len());
+            self.frame.truncate(start);
+            self.failure.get_or_insert_with(|| error.clone());
+            return Err(error);
+        }
         let text = end - text.len()..end;
         self.published.push(Published { output, text, payload: payload.clone() });
         self.seq += 1;
@@ -297,6 +313,13 @@ fn decode<T: SignalValue>(key: &Key, payload: &Payload) -> Result<T, ReadError> 
         type_name: std::any::type_name::<T>(),
         source,
     })
+}
+
+/// A step has published as much as it may, with so many signals left.
+#[cold]
+fn too_much(key: &Key, signals_left: usize) -> PublishError {
+    let what = if signals_left == 0 { "signals" } else { "bytes" };
+    PublishError::TooMuch { key: key.to_string(), what }
 }
 
 /// A held value, with its age. Dereferences to the value.

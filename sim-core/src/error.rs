@@ -100,6 +100,17 @@ pub enum PublishError {
         /// The type's name.
         type_name: &'static str,
     },
+    /// One step has published more than a step may.
+    #[error(
+        "cannot publish `{key}`: the step has published as many {what} as one step may; look for a loop that does not end, \
+         or spread them over several steps"
+    )]
+    TooMuch {
+        /// The resolved key.
+        key: String,
+        /// Of what there are too many: signals, or bytes.
+        what: &'static str,
+    },
     /// The value's text does not read back as an equal value (found where typed hand-over is off).
     #[error(
         "cannot publish `{key}`: a value of type `{type_name}` does not read back from its own text as an equal value; \

@@ -49,7 +49,7 @@ FIELDS = {
     ],
 }
 REASONS = ("finished", "left", "recovered")
-CAUSES = ("error", "panic", "not-advancing", "registration", "monitor", "mirror")
+CAUSES = ("error", "panic", "not-advancing", "registration", "monitor", "mirror", "timeout", "lost")
 
 # The largest time, which means never.
 NEVER = 2**63 - 1
@@ -642,7 +642,7 @@ class Checker:
         # is in the log, unless it was the recorder that failed.
         if (tick is None) != (time is None):
             raise Wrong("of its tick and its time one is null, and the other is not")
-        in_log = cause == "monitor" and tick is not None and read_count(tick, "tick") == self.next_tick - 1
+        in_log = cause in ("monitor", "timeout", "lost") and tick is not None and read_count(tick, "tick") == self.next_tick - 1
         if tick is not None and read_count(tick, "tick") != self.next_tick and not in_log:
             raise Wrong(f"the run must have halted at tick {self.next_tick}, not {tick}")
         if time is not None:

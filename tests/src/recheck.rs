@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use chaconne_conductor::monitor::{Instant, Monitor};
+use chaconne_conductor::monitor::{Instant, Monitor, Observation};
 use chaconne_sim_core::fingerprint::{self, MembershipChange, MembershipKind};
 use chaconne_sim_core::{Fingerprint, SimTime};
 
@@ -24,6 +24,8 @@ pub struct SeenInstant {
     pub tick_hash: Fingerprint,
     /// The hash of the world, as shown.
     pub world_hash: Fingerprint,
+    /// What was observed.
+    pub observed: Vec<Observation>,
 }
 
 /// One step, as a monitor saw it.
@@ -53,6 +55,14 @@ impl Witness {
     pub fn instants(&self) -> Vec<SeenInstant> {
         self.0.lock().unwrap().clone()
     }
+
+    /// What was observed so far.
+    ///
+    /// # Panics
+    /// When the monitor has panicked.
+    pub fn observed(&self) -> Vec<Observation> {
+        self.instants().into_iter().flat_map(|instant| instant.observed).collect()
+    }
 }
 
 impl Monitor for Witness {
@@ -73,6 +83,7 @@ impl Monitor for Witness {
             steps: steps.collect(),
             tick_hash: instant.tick_hash,
             world_hash: instant.world_hash,
+            observed: instant.observed.to_vec(),
         });
         Ok(())
     }

@@ -256,7 +256,11 @@ impl FlatActor {
     ///
     /// # Errors
     /// When a budget is for a part that the actor does not have.
-    pub(crate) fn budgets(path: &ActorPath, leaves: &[ActorPath], budgets: &[(String, Duration)]) -> Result<Vec<(u32, Duration)>, RegistrationError> {
+    pub(crate) fn budgets(
+        path: &ActorPath,
+        leaves: &[ActorPath],
+        budgets: &[(String, Duration)],
+    ) -> Result<Vec<(u32, Duration)>, RegistrationError> {
         let mut found: Vec<Option<(usize, Duration)>> = vec![None; leaves.len()];
         for (part, budget) in budgets {
             let whole = if part.is_empty() { path.as_str().to_owned() } else { format!("{path}/{part}") };

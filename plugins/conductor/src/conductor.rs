@@ -30,9 +30,10 @@ use chaconne_sim_core::time::SimTime;
 use crate::agenda::Agenda;
 use crate::delivery::Inboxes;
 use crate::error::{Halt, HaltCause, RegistrationError};
-use crate::host::{Host, LocalHost, StepReply, StepRequest};
+use crate::host::process::HelperProgram;
+use crate::host::{Hosts, StepReply, StepRequest};
 use crate::membership::{ActorMaker, Changes, Plans};
-use crate::monitor::{Monitor, RunStart, failure_of};
+use crate::monitor::{Monitor, Observation, RunStart, failure_of};
 use crate::registry::Registry;
 use crate::routing::{Routing, Sample};
 use crate::run::RunReport;
@@ -67,7 +68,7 @@ pub struct Conductor {
     pub(crate) agenda: Agenda,
     pub(crate) routing: Routing,
     pub(crate) inboxes: Inboxes,
-    pub(crate) host: Box<dyn Host>,
+    pub(crate) hosts: Hosts,
     pub(crate) monitors: Vec<Box<dyn Monitor>>,
     /// How many of the monitors have been told that the run starts.
     started: usize,
@@ -99,6 +100,8 @@ pub struct Conductor {
     pub(crate) replies: Vec<StepReply>,
     /// What the steps of this instant ask for, with their leaf slots.
     pub(crate) requests: Vec<(u32, Request)>,
+    /// What was observed since the last instant was shown to monitors.
+    pub(crate) observed: Vec<Observation>,
 }
 
 impl Conductor {
@@ -124,7 +127,7 @@ impl Conductor {
         };
         let run = RunIdentity { world: config.world, seed: config.seed, typed: config.typed };
         let run = Arc::new(run);
-        let host = Box::new(LocalHost::new(run.clone(), threads));
+        let hosts = Hosts::new(run.clone(), threads);
         Self {
             world_hash: fingerprint::world_start(&run.world, run.seed),
             run,
@@ -132,7 +135,7 @@ impl Conductor {
             agenda: Agenda::default(),
             routing: Routing::default(),
             inboxes: Inboxes::new(),
-            host,
+            hosts,
             monitors: Vec::new(),
             started: 0,
             threads,
@@ -154,12 +157,18 @@ impl Conductor {
             request: StepRequest::default(),
             replies: Vec::new(),
             requests: Vec::new(),
+            observed: Vec::new(),
         }
     }
 
     /// Adds a monitor, which sees every instant from now on.
     pub fn add_monitor(&mut self, monitor: impl Monitor + 'static) {
         self.monitors.push(Box::new(monitor));
+    }
+
+    /// Sets which program helper processes run; see [`Hosting::process`](crate::Hosting::process).
+    pub fn set_helper(&mut self, program: HelperProgram) {
+        self.hosts.set_program(program);
     }
 
     /// The next instant: when somebody is due next, or is planned to join. One who was removed and would have been due first
@@ -278,6 +287,9 @@ impl Conductor {
             leaves: self.changes.leaves,
             refusals: self.changes.refusals,
             refused: self.changes.refused.clone(),
+            removed: self.changes.removed.clone(),
+            left_behind: self.hosts.left_behind().to_vec(),
+            misses: self.changes.misses,
             world_hash: self.world_hash,
             end_failures: self.ended.as_ref().map(|report| report.end_failures.clone()).unwrap_or_default(),
             wall: Duration::ZERO,

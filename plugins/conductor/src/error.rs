@@ -1,10 +1,13 @@
 //! What can go wrong in a run, as the run's report tells it.
 
 use std::fmt;
+use std::time::Duration;
 
 use chaconne_sim_core::key::KeyError;
 use chaconne_sim_core::path::{ActorPath, PathError};
 use chaconne_sim_core::time::SimTime;
+
+use crate::host::seconds;
 
 /// Why an actor could not be added. Nothing of it was added.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -253,6 +256,15 @@ pub enum HaltCause {
         /// What it returned.
         next_due: SimTime,
     },
+    /// A step took longer than its actor's timeout.
+    TimedOut {
+        /// The timeout.
+        timeout: Duration,
+        /// How long it took; none when it has not come to an end.
+        took: Option<Duration>,
+    },
+    /// Whoever stepped it is gone: a helper process that ended, or said what is not of the protocol.
+    Lost(String),
     /// The world was set up wrongly: the errors of registration.
     Registration(Vec<String>),
     /// A monitor failed: a log could not be written, a verification diverged.
@@ -274,6 +286,13 @@ impl fmt::Display for Halt {
             HaltCause::NotAdvancing { next_due } => {
                 write!(f, "is not advancing: it returned {next_due} s as its next due time, which must lie after now")?
             }
+            HaltCause::TimedOut { timeout, took: None } => {
+                write!(f, "has not answered within its timeout of {}", seconds(*timeout))?
+            }
+            HaltCause::TimedOut { timeout, took: Some(took) } => {
+                write!(f, "took {}, longer than its timeout of {}", seconds(*took), seconds(*timeout))?
+            }
+            HaltCause::Lost(text) => write!(f, "is lost: {text}")?,
             HaltCause::Registration(errors) => f.write_str(&errors.join("; "))?,
             HaltCause::Monitor(text) | HaltCause::Mirror(text) => f.write_str(text)?,
             HaltCause::Ended => f.write_str("the run has ended, and cannot go on")?,

@@ -13,7 +13,8 @@ use chaconne_sim_core::time::SimTime;
 use crate::agenda::Taken;
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause};
-use crate::host::{ActorStep, LeafStep, ReplyPart, StepReply, StepRequest};
+use crate::host::{ActorStep, Host, LeafStep, ReplyPart, StepReply, StepRequest};
+use crate::hosting::OnFailure;
 use crate::monitor::{Instant, failure_of};
 use crate::routing::Sample;
 
@@ -83,18 +84,23 @@ impl Conductor {
         self.tick_frame.clear();
         self.tick_frame.u64(self.ticks);
         self.tick_frame.time(now);
-        self.tick_frame.u64(due.len() as u64);
+        let count_at = self.tick_frame.reserve_u64();
         let keep_texts = !self.monitors.is_empty();
         let counts = (self.steps, self.signals);
         let mut failed: Option<Halt> = None;
-        let mut rest: &[u32] = due;
-        while !rest.is_empty() {
-            let batch;
-            (batch, rest) = if keep_texts { (rest, &[][..]) } else { self.split_batch(rest) };
+        let mut outgoing = Vec::new();
+        let mut at = 0;
+        while at < due.len() {
+            let end = if keep_texts { due.len() } else { self.batch_end(&due[at..]) + at };
             let mut request = std::mem::take(&mut self.request);
-            self.fill(&mut request, now, keep_texts, batch);
-            self.host.begin(request);
-            let mut reply = self.host.finish();
+            self.fill(&mut request, now, keep_texts, &due[at..end]);
+            at = end;
+            self.hosts.begin(request);
+            let mut reply = self.hosts.finish();
+            outgoing.append(&mut reply.outgoing);
+            if failed.is_none() && reply.parts.iter().any(|part| !part.lost.is_empty() && part.failures.is_empty()) {
+                at -= self.lose(now, due, at, &mut reply);
+            }
             match (&mut failed, self.check(now, &reply)) {
                 (None, Ok(())) => self.fold(now, &mut reply),
                 // After a failure the rest is stepped for the report alone: how many others failed.
@@ -110,15 +116,19 @@ impl Conductor {
         }
         match failed {
             None => {
+                self.tick_frame.patch_u64(count_at, due.len() as u64);
+                let halt = self.let_go(now, outgoing);
                 self.grant_requests(now);
                 self.torn = self.changes.panicked.is_some();
                 self.check_let_go(now)?;
-                self.close(now)
+                self.close(now)?;
+                halt.map_or(Ok(()), Err)
             }
             Some(halt) => {
                 // The instant does not count, though plans came true with it and earlier batches may have been folded.
                 self.torn = changed || self.steps != counts.0;
                 self.requests.clear();
+                self.observed.clear();
                 (self.steps, self.signals) = counts;
                 Err(halt)
             }
@@ -132,15 +142,15 @@ impl Conductor {
         }
     }
 
-    /// As many leaves as the host takes at once, cut between actors.
-    fn split_batch<'a>(&self, due: &'a [u32]) -> (&'a [u32], &'a [u32]) {
+    /// Where as many leaves end as the hosts take at once, cut between actors.
+    fn batch_end(&self, due: &[u32]) -> usize {
         let rows = &self.registry.rows;
-        let mut end = self.host.batch().min(due.len());
+        let mut end = self.hosts.batch().min(due.len());
         let first_slot = |leaf: u32| leaf - rows[leaf as usize].position;
         while end < due.len() && first_slot(due[end]) == first_slot(due[end - 1]) {
             end += 1;
         }
-        due.split_at(end)
+        end
     }
 
     /// Writes the request for a batch.
@@ -155,9 +165,17 @@ impl Conductor {
             let slot = leaf - row.position;
             if slot != current {
                 current = slot;
-                let heavy = !registry.heavy.is_empty() && registry.heavy.contains(&registry.actor[leaf as usize]);
                 let first_leaf = request.leaves.len() as u32;
-                request.actors.push(ActorStep { slot, size: row.size, first_leaf, heavy });
+                let mut step =
+                    ActorStep { slot, size: row.size, first_leaf, heavy: false, removable: false, timed: false };
+                if !registry.special.is_empty()
+                    && let Some(special) = registry.special.get(&registry.actor[leaf as usize])
+                {
+                    step.heavy = special.heavy;
+                    step.removable = special.on_failure == OnFailure::Remove;
+                    step.timed = !special.budgets.is_empty();
+                }
+                request.actors.push(step);
             }
             inboxes.take(&mut row.inbox, now, &registry.path, &mut request.inbox);
             request.leaves.push(LeafStep {
@@ -196,6 +214,9 @@ impl Conductor {
 
     /// Takes a batch's replies into the world: due times, contributions, new keys, signals.
     fn fold(&mut self, now: SimTime, reply: &mut StepReply) {
+        if reply.parts.iter().any(|part| !part.times.is_empty()) {
+            self.time(now, reply);
+        }
         let mut requests = reply.request.leaves.iter();
         let mut first_index = 0;
         for part in &mut reply.parts {
@@ -296,6 +317,7 @@ impl Conductor {
                 tick,
                 time: now,
                 membership: &self.changes.log,
+                observed: &self.observed,
                 tick_hash,
                 world_hash: self.world_hash,
                 replies: &self.replies,
@@ -312,6 +334,7 @@ impl Conductor {
             }
         }
         self.changes.log.clear();
+        self.observed.clear();
         self.settle();
         match failed {
             Some(text) => {

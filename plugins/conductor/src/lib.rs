@@ -286,10 +286,12 @@
 //! | what can go wrong | [`RegistrationError`], [`LeaveError`], [`Halt`], [`HaltCause`] |
 
 mod agenda;
+mod clock;
 pub mod composite;
 pub mod conductor;
 mod delivery;
 pub mod error;
+mod failing;
 pub mod host;
 pub mod hosting;
 mod instant;
@@ -305,10 +307,11 @@ pub mod run;
 pub use composite::{Actor, Group, Node};
 pub use conductor::{Conductor, ConductorConfig};
 pub use error::{Halt, HaltCause, LeaveError, RegistrationError};
+pub use host::process::HelperProgram;
 pub use hosting::{HelperName, Hosting, OnFailure, Placement};
 pub use membership::ActorMaker;
 pub use mirror::{Mirror, MirrorKind, Mirroring, NextDue, Signal, StepCounters};
-pub use monitor::{Monitor, MonitorError, RunStart};
+pub use monitor::{Monitor, MonitorError, Observation, Observed, RunStart};
 pub use plugin::{Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, RunEnded, RunStatus};
 pub use population::{Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, Tick};
 pub use run::RunReport;

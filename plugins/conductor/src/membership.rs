@@ -15,17 +15,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use chaconne_sim_core::canon;
 use chaconne_sim_core::fingerprint::MembershipKind;
 use chaconne_sim_core::membership::{JoinRequest, LeaveRequest, Refusal, RefusedKind, Request};
+use chaconne_sim_core::participant::Participant;
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::port::{Content, Hosted, Inbound, OutputId, Port, Reach};
 use chaconne_sim_core::signal::Payload;
 use chaconne_sim_core::time::{SimDuration, SimTime};
 
-use crate::composite::Actor;
+use crate::composite::{Actor, FlatActor};
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
-use crate::host::panic_text;
+use crate::host::{Host, Made, Seating, panic_text};
+use crate::hosting::{Hosting, Placement};
 use crate::monitor::Membership;
-use crate::registry::{ActorId, Joining};
+use crate::registry::{ActorId, Joining, Special};
 
 /// Makes actors from names and parameters, for requests to join.
 pub trait ActorMaker: Send {
@@ -131,6 +133,12 @@ pub(crate) struct Changes {
     pub(crate) refusals: u64,
     /// Plans that did not come true.
     pub(crate) refused: Vec<String>,
+    /// Actors that failed and were removed.
+    pub(crate) removed: Vec<String>,
+    /// How many steps took longer than their budgets.
+    pub(crate) misses: u64,
+    /// Where in `log` a leave stands that was planned, as the last of all, for a path and the time of this instant.
+    pub(crate) leaves_end: Option<usize>,
     /// An actor that panicked when it was let go.
     pub(crate) panicked: Option<(ActorPath, String)>,
     /// Whether somebody follows: then the paths of actors that joined or left since it looked are kept.
@@ -139,8 +147,17 @@ pub(crate) struct Changes {
 }
 
 /// The first time after an instant.
-fn just_after(now: SimTime) -> SimTime {
+pub(crate) fn just_after(now: SimTime) -> SimTime {
     now.checked_add(SimDuration::from_nanos(1)).unwrap_or(SimTime::MAX)
+}
+
+/// An actor that can join.
+struct Prepared {
+    paths: Vec<ActorPath>,
+    /// None when they are in a helper process.
+    participants: Vec<Box<dyn Participant>>,
+    ports: Vec<Port>,
+    joining: Joining,
 }
 
 impl Conductor {
@@ -215,9 +232,14 @@ impl Conductor {
         if let Some(now) = self.now.filter(|now| time <= *now) {
             return Err(LeaveError::AlreadyStepped { path: path.clone(), time, now });
         }
-        let (time, number) = self.plans.key(time);
-        self.plans.leaves.insert((time, false, number), PlannedLeave::Path(path.clone()));
+        self.plan_leave_of(path.clone(), time);
         Ok(())
+    }
+
+    /// Plans a leave of whoever has a path; the time lies ahead.
+    pub(crate) fn plan_leave_of(&mut self, path: ActorPath, time: SimTime) {
+        let (time, number) = self.plans.key(time);
+        self.plans.leaves.insert((time, false, number), PlannedLeave::Path(path));
     }
 
     fn check_first_due(&self, path: &ActorPath, time: SimTime) -> Result<(), RegistrationError> {
@@ -261,33 +283,82 @@ impl Conductor {
         self.barrier.or(self.now).map_or(SimTime::ZERO, just_after)
     }
 
+    /// Has an actor made that is to be made where it is stepped: in a helper process, or here.
+    fn make_elsewhere(&mut self, flat: &mut FlatActor) -> Result<Option<Made>, RegistrationError> {
+        let path = flat.path.clone();
+        let Some(node) = flat.requested.take() else {
+            return match flat.hosting.placement {
+                Placement::Process(_) => Err(RegistrationError::NotRequested { path }),
+                _ => Ok(None),
+            };
+        };
+        if let Placement::Process(helper) = &flat.hosting.placement {
+            let made = self.hosts.make(&path, &node, helper, &flat.hosting);
+            return made.map(Some).map_err(|text| RegistrationError::Helper { path, text });
+        }
+        let made = self.made(&JoinRequest::of(path.as_str(), node))?.flatten()?;
+        if made.requested.is_some() {
+            let text = "its factory asks for it to be made elsewhere".to_owned();
+            return Err(RegistrationError::NotMade { path, text });
+        }
+        (flat.groups, flat.leaves) = (made.groups, made.leaves);
+        Ok(None)
+    }
+
+    /// Checks everything about an actor that can be refused, before anything changes.
+    fn prepare(&self, flat: &mut FlatActor, made: Option<&Made>) -> Result<Prepared, RegistrationError> {
+        let (paths, participants): (Vec<ActorPath>, Vec<_>);
+        let mut subscriptions = Vec::new();
+        if let Some(made) = made {
+            flat.groups.clone_from(&made.described.groups);
+            (paths, participants) = (made.described.leaves.iter().map(|(path, _)| path.clone()).collect(), Vec::new());
+            subscriptions.extend(made.described.leaves.iter().map(|(_, subscriptions)| subscriptions.clone()));
+        } else {
+            (paths, participants) = std::mem::take(&mut flat.leaves).into_iter().unzip();
+            for (path, participant) in paths.iter().zip(&participants) {
+                let asked = catch_unwind(AssertUnwindSafe(|| participant.subscriptions()));
+                subscriptions.push(
+                    asked.map_err(|panic| RegistrationError::Panicked {
+                        path: path.clone(),
+                        text: panic_text(&*panic),
+                    })?,
+                );
+            }
+        }
+        let budgets = FlatActor::budgets(&flat.path, &paths, &flat.budgets)?;
+        let special = Special { heavy: flat.heavy, on_failure: flat.hosting.on_failure, budgets };
+        let groups = std::mem::take(&mut flat.groups);
+        let joining = Joining { path: flat.path.clone(), groups, leaves: paths.clone(), special };
+        self.registry.check(&joining)?;
+        let mut ports = Vec::with_capacity(paths.len());
+        for (path, subscriptions) in paths.iter().zip(&subscriptions) {
+            // The slot is not known yet; a port is told it when it has one.
+            let port = Port::new(self.run.clone(), path.clone(), flat.path.clone(), subscriptions)
+                .map_err(|source| RegistrationError::Subscription { path: path.clone(), source })?;
+            ports.push(port);
+        }
+        Ok(Prepared { paths, participants, ports, joining })
+    }
+
     /// Takes an actor into the world.
     fn join(&mut self, actor: Actor) -> Result<(), RegistrationError> {
-        let flat = actor.flatten()?;
+        let mut flat = actor.flatten()?;
         let first_due = flat.first_due.unwrap_or_else(|| self.default_due());
         self.check_first_due(&flat.path, first_due)?;
         if let Some(time) = flat.leaves_at {
             self.check_time(&flat.path, "time of leaving", time)?;
         }
-        let (paths, participants): (Vec<ActorPath>, Vec<_>) = flat.leaves.into_iter().unzip();
-        let mut subscriptions = Vec::with_capacity(paths.len());
-        for (path, participant) in paths.iter().zip(&participants) {
-            let asked = catch_unwind(AssertUnwindSafe(|| participant.subscriptions()));
-            subscriptions.push(
-                asked.map_err(|panic| RegistrationError::Panicked { path: path.clone(), text: panic_text(&*panic) })?,
-            );
-        }
-        let joining =
-            Joining { path: flat.path.clone(), groups: flat.groups, leaves: paths.clone(), heavy: flat.heavy };
-        // Everything that can be refused is refused before anything changes.
-        self.registry.check(&joining)?;
-        let mut ports = Vec::with_capacity(paths.len());
-        for (path, subscriptions) in paths.iter().zip(&subscriptions) {
-            // The slot is not known yet; a port is told it below.
-            let port = Port::new(self.run.clone(), path.clone(), flat.path.clone(), subscriptions)
-                .map_err(|source| RegistrationError::Subscription { path: path.clone(), source })?;
-            ports.push(port);
-        }
+        // What can be refused without making anything is refused first.
+        self.registry.check_path(&flat.path)?;
+        let made = self.make_elsewhere(&mut flat)?;
+        let prepared = match self.prepare(&mut flat, made.as_ref()) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                made.iter().for_each(|made| self.hosts.discard(made));
+                return Err(error);
+            }
+        };
+        let Prepared { paths, participants, mut ports, joining } = prepared;
         // Numbers of signals never restart for a path: who joins later begins at the number of all signals before.
         let seq = if self.ticks > 0 { self.signals } else { 0 };
         let id = self.registry.join(joining, first_due, seq)?;
@@ -298,7 +369,7 @@ impl Conductor {
             self.changes.newcomers.push((first_leaf, count));
         }
         self.routing.resize(self.registry.leaf_slots());
-        for (leaf, (path, port)) in (first_leaf..).zip(paths.into_iter().zip(&mut ports)) {
+        for (leaf, (path, port)) in (first_leaf..).zip(paths.iter().cloned().zip(&mut ports)) {
             port.set_leaf(leaf);
             for (expr, delivery) in port.inputs() {
                 self.routing.subscribe(leaf, expr, delivery);
@@ -314,10 +385,20 @@ impl Conductor {
             self.changes.log.push(Membership { kind: MembershipKind::Join, path, time: first_due });
         }
         let hosted = ports.into_iter().zip(participants).map(|(port, participant)| Hosted { port, participant });
-        self.host.add(hosted.collect());
+        let seating = match (made, &flat.hosting.placement, flat.hosting.timeout) {
+            (Some(made), ..) => Seating::Process(made),
+            (None, Placement::Local, None) => Seating::Local(hosted.collect()),
+            (None, ..) => Seating::Guarded(hosted.collect()),
+        };
+        let timeout = flat.hosting.timeout.unwrap_or(Hosting::TIMEOUT);
+        let seated = self.hosts.seat(&flat.path, first_leaf..first_leaf + count, seating, timeout);
         self.changes.joins += u64::from(count);
         if let Some(time) = flat.leaves_at {
             self.plan_leave(id, time);
+        }
+        if let Err(text) = seated {
+            // It is in all tables already, and nobody steps it: the run cannot go on.
+            self.halt(Some(flat.path.clone()), HaltCause::Lost(text));
         }
         self.note(flat.path);
         Ok(())
@@ -341,8 +422,8 @@ impl Conductor {
 
     /// Takes an actor and all under it out of the world; `time` is the first that is not stepped, [`SimTime::MAX`] when that
     /// is the next instant.
-    fn remove(&mut self, slot: u32, time: SimTime) {
-        let Self { registry, agenda, routing, inboxes, host, changes, plans, .. } = self;
+    pub(crate) fn remove(&mut self, slot: u32, time: SimTime) {
+        let Self { registry, agenda, routing, inboxes, hosts, changes, plans, .. } = self;
         registry.leave(slot, &mut |registry, id| {
             let Some(entry) = registry.entry(id.slot) else { return };
             let (path, first_leaf, leaves) = (entry.path.clone(), entry.first_leaf, entry.leaf_slots());
@@ -363,7 +444,7 @@ impl Conductor {
             leaves.clone().for_each(|leaf| routing.fade(leaf));
             changes.fading.push((time, first_leaf, leaves.len() as u32));
             // Where one that is let go panics, nothing of it is left in the tables; the run halts.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| host.remove(leaves))) {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| hosts.remove(leaves))) {
                 changes.panicked.get_or_insert((path.clone(), panic_text(&*panic)));
             }
             if changes.is_followed {
@@ -433,13 +514,17 @@ impl Conductor {
     /// Lets what is planned until `now` come true, before that instant is stepped. Says whether anybody joined or left.
     pub(crate) fn carry_out_plans(&mut self, now: SimTime) -> bool {
         let (joins, leaves) = (self.changes.joins, self.changes.leaves);
+        self.changes.leaves_end = None;
         // In the order of their times, and at one time leaves before joins.
         loop {
             let join = self.plans.next_join().filter(|time| *time <= now);
             if self.plans.next_leave().is_some_and(|leave| leave <= join.unwrap_or(now)) {
-                self.carry_out_leaves(join.unwrap_or(now), SimTime::MAX);
+                self.carry_out_leaves(now, join.unwrap_or(now), SimTime::MAX);
             } else if let Some((time, actor)) = self.plans.take_join(now) {
                 self.withdraw(time);
+                if time == now {
+                    self.changes.leaves_end.get_or_insert(self.changes.log.len());
+                }
                 if let Err(error) = self.join(actor) {
                     self.changes.refused.push(format!("at {time} s: {error}"));
                 }
@@ -468,10 +553,14 @@ impl Conductor {
         }
     }
 
-    /// Removes whom plans remove at `until` or before; `time` is the first instant not stepped.
-    fn carry_out_leaves(&mut self, until: SimTime, time: SimTime) {
+    /// Removes whom plans remove at `until` or before, where the instant `now` is the next or is being stepped; `time` is the
+    /// first instant not stepped.
+    fn carry_out_leaves(&mut self, now: SimTime, until: SimTime, time: SimTime) {
         while let Some(entry) = self.plans.leaves.first_entry().filter(|entry| entry.key().0 <= until) {
-            let ((planned, ..), leave) = entry.remove_entry();
+            let ((planned, of_actor, _), leave) = entry.remove_entry();
+            if of_actor && planned == now {
+                self.changes.leaves_end.get_or_insert(self.changes.log.len());
+            }
             let slot = match leave {
                 PlannedLeave::Of(id) => Ok(id.slot),
                 PlannedLeave::Path(path) => self.registry.leaving(&path),
@@ -489,7 +578,7 @@ impl Conductor {
         let after = just_after(now);
         self.barrier = Some(now);
         self.withdraw(after);
-        self.carry_out_leaves(after, after);
+        self.carry_out_leaves(now, after, after);
         let mut requests = std::mem::take(&mut self.requests);
         for ((leaf, request), seq) in requests.drain(..).zip(0..) {
             let (kind, path, outcome) = match request {

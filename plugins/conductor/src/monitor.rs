@@ -4,7 +4,9 @@
 //! influence on the fingerprint. An observer that takes part in the simulation is an ordinary participant.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
+use chaconne_sim_core::canon;
 use chaconne_sim_core::fingerprint::{Fingerprint, MembershipKind};
 use chaconne_sim_core::key::Key;
 use chaconne_sim_core::path::ActorPath;
@@ -78,6 +80,69 @@ pub struct Membership {
     pub time: SimTime,
 }
 
+/// Something of the run that is not part of the world: in no hash, and never compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// The simulation time.
+    pub time: SimTime,
+    /// Whom it concerns, if somebody.
+    pub path: Option<ActorPath>,
+    /// What was observed.
+    pub what: Observed,
+}
+
+/// What can be observed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Observed {
+    /// A step took longer than its budget.
+    Budget {
+        /// How long it took.
+        took: Duration,
+        /// How long it should take at most.
+        budget: Duration,
+    },
+    /// An actor failed and was removed.
+    Removed {
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// An instant came so late that the pace was given up for once.
+    Overrun {
+        /// How late it came.
+        late: Duration,
+        /// How much of that is not caught up.
+        slipped: Duration,
+    },
+}
+
+impl Observed {
+    /// The kind of observation, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Budget { .. } => "budget",
+            Self::Removed { .. } => "removed",
+            Self::Overrun { .. } => "overrun",
+        }
+    }
+
+    /// What is to be said of it, as canonical JSON; times are in nanoseconds.
+    pub fn data(&self) -> String {
+        match self {
+            Self::Budget { took, budget } => {
+                format!("{{\"budget_ns\":{},\"took_ns\":{}}}", budget.as_nanos(), took.as_nanos())
+            }
+            // A text always has a canonical form.
+            Self::Removed { reason } => {
+                format!("{{\"reason\":{}}}", canon::to_string(reason).unwrap_or_else(|_| "\"\"".to_owned()))
+            }
+            Self::Overrun { late, slipped } => {
+                format!("{{\"late_ns\":{},\"slipped_ns\":{}}}", late.as_nanos(), slipped.as_nanos())
+            }
+        }
+    }
+}
+
 /// One instant, complete.
 pub struct Instant<'a> {
     /// Counts instants from zero.
@@ -86,6 +151,8 @@ pub struct Instant<'a> {
     pub time: SimTime,
     /// Joins and leaves of this instant, in order.
     pub membership: &'a [Membership],
+    /// What was observed since the instant before, in no particular order but a stable one.
+    pub observed: &'a [Observation],
     /// The tick's hash.
     pub tick_hash: Fingerprint,
     /// The world's hash after this instant.

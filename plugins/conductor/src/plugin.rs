@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bevy_app::{App, AppExit, MainScheduleOrder, Plugin, PluginsState, Update};
 use bevy_ecs::event::Event;
@@ -15,6 +15,7 @@ use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::signal::SignalValue;
 use chaconne_sim_core::time::SimTime;
 
+use crate::clock::Stopwatch;
 use crate::composite::Actor;
 use crate::conductor::{Conductor, ConductorConfig};
 use crate::error::{HaltCause, LeaveError, RegistrationError};
@@ -212,20 +213,6 @@ impl Driver {
             }
             conductor
         })
-    }
-}
-
-/// Measures wall time, which bounds the slice and is reported; no result depends on it.
-struct Stopwatch(Instant);
-
-#[allow(clippy::disallowed_methods, reason = "the one use of the wall clock")]
-impl Stopwatch {
-    fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.0.elapsed()
     }
 }
 

@@ -6,12 +6,14 @@
 //! actor leaves, without moving anyone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
 use crate::delivery::InboxList;
 use crate::error::{LeaveError, RegistrationError};
+use crate::hosting::OnFailure;
 
 /// Bits of a leaf's order that count the leaves under one outermost actor.
 const UNDER_ONE_BITS: u32 = 28;
@@ -77,7 +79,18 @@ pub(crate) struct Joining {
     pub(crate) path: ActorPath,
     pub(crate) groups: Vec<ActorPath>,
     pub(crate) leaves: Vec<ActorPath>,
+    pub(crate) special: Special,
+}
+
+/// What few actors have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Special {
+    /// Its steps are long.
     pub(crate) heavy: bool,
+    /// What is done when it fails.
+    pub(crate) on_failure: OnFailure,
+    /// The budgets of its leaves, by position.
+    pub(crate) budgets: Vec<(u32, Duration)>,
 }
 
 /// Actors and leaves, in slots.
@@ -89,8 +102,8 @@ pub(crate) struct Registry {
     /// Runs of leaf slots that were given back, by length.
     free_leaves: BTreeMap<u32, Vec<u32>>,
     paths: BTreeMap<ActorPath, PathEntry>,
-    /// Actors whose steps are long: few, and looked up often.
-    pub(crate) heavy: BTreeSet<u32>,
+    /// Actors that are not like most: few, and looked up often.
+    pub(crate) special: BTreeMap<u32, Special>,
     /// Outermost actors whose leaves have to be numbered anew.
     unnumbered: BTreeSet<u32>,
     joined: u64,
@@ -226,8 +239,8 @@ impl Registry {
             self.actors.len() as u32 - 1
         });
         let count = joining.leaves.len() as u32;
-        if joining.heavy {
-            self.heavy.insert(slot);
+        if joining.special != Special::default() {
+            self.special.insert(slot, joining.special);
         }
         let first_leaf = self.take_leaf_slots(count);
         self.live_leaves += count;
@@ -386,7 +399,7 @@ impl Registry {
             parent.children.remove(&entry.number);
         }
         self.paths.remove(&entry.path);
-        self.heavy.remove(&slot);
+        self.special.remove(&slot);
         for group in &entry.groups {
             self.paths.remove(group);
         }
@@ -421,7 +434,7 @@ mod tests {
         } else {
             leaves.iter().map(|leaf| path(&format!("{at}/{leaf}"))).collect()
         };
-        let joining = Joining { path: path(at), groups: Vec::new(), leaves, heavy: false };
+        let joining = Joining { path: path(at), groups: Vec::new(), leaves, special: Special::default() };
         registry.join(joining, SimTime::ZERO, 0).unwrap()
     }
 
@@ -493,14 +506,27 @@ mod tests {
     fn two_things_with_one_path_are_refused_with_both_named() {
         let mut registry = Registry::default();
         join(&mut registry, "ego", &["controller", "camera"]);
-        let clash =
-            Joining { path: path("ego/camera"), groups: Vec::new(), leaves: vec![path("ego/camera")], heavy: false };
+        let clash = Joining {
+            path: path("ego/camera"),
+            groups: Vec::new(),
+            leaves: vec![path("ego/camera")],
+            special: Special::default(),
+        };
         let error = registry.join(clash, SimTime::ZERO, 0).unwrap_err().to_string();
         assert!(error.contains("`ego/camera`") && error.contains("actor `ego`"), "{error}");
-        let twins =
-            Joining { path: path("x"), groups: Vec::new(), leaves: vec![path("x/a"), path("x/a")], heavy: false };
+        let twins = Joining {
+            path: path("x"),
+            groups: Vec::new(),
+            leaves: vec![path("x/a"), path("x/a")],
+            special: Special::default(),
+        };
         assert!(matches!(registry.join(twins, SimTime::ZERO, 0), Err(RegistrationError::Duplicate { .. })));
-        let orphan = Joining { path: path("none/a"), groups: Vec::new(), leaves: vec![path("none/a")], heavy: false };
+        let orphan = Joining {
+            path: path("none/a"),
+            groups: Vec::new(),
+            leaves: vec![path("none/a")],
+            special: Special::default(),
+        };
         assert!(matches!(registry.join(orphan, SimTime::ZERO, 0), Err(RegistrationError::NoParent { .. })));
         assert_eq!(registry.live_leaves(), 2);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chaconne_sim_core::fingerprint::Fingerprint;
 use chaconne_sim_core::math;
+use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
 use crate::error::Halt;
@@ -36,6 +37,12 @@ pub struct RunReport {
     pub refusals: u64,
     /// Joins and leaves that were planned for a time and could not be: what was refused then, and why.
     pub refused: Vec<String>,
+    /// Actors that failed and were removed, as [`OnFailure::Remove`](crate::OnFailure::Remove) has it, and why.
+    pub removed: Vec<String>,
+    /// Actors whose step did not come back, and whose threads were left behind. They end with the process.
+    pub left_behind: Vec<ActorPath>,
+    /// Steps that took longer than their budgets.
+    pub misses: u64,
     /// The fingerprint of the run: of every step, signal, join and leave in it.
     pub world_hash: Fingerprint,
     /// What monitors could not bring to its end once the run was over: a log that could not be closed, a verification

@@ -1,6 +1,6 @@
 //! Writing the lines of a log, as [the specification](crate::format) has them.
 
-use chaconne_conductor::monitor::{Instant, Membership, SeenSignal};
+use chaconne_conductor::monitor::{Instant, Membership, Observation, SeenSignal};
 use chaconne_sim_core::canon;
 use chaconne_sim_core::fingerprint::{Fingerprint, MembershipKind};
 use chaconne_sim_core::time::SimTime;
@@ -92,7 +92,24 @@ impl Encoder {
         self.raw(",\"world_hash\":");
         self.hash(instant.world_hash);
         self.raw("}\n");
+        // Behind the instant, so that they stand whole or not at all.
+        instant.observed.iter().for_each(|observation| self.observed(observation));
         size
+    }
+
+    fn observed(&mut self, observation: &Observation) {
+        self.raw("{\"type\":\"observed\",\"time\":");
+        observation.time.append_to(&mut self.out);
+        self.raw(",\"path\":");
+        match &observation.path {
+            None => self.raw("null"),
+            Some(path) => self.string(path.as_str()),
+        }
+        self.raw(",\"kind\":\"");
+        self.raw(observation.what.kind());
+        self.raw("\",\"data\":");
+        self.raw(&observation.what.data());
+        self.raw("}\n");
     }
 
     /// Paths and keys hold nothing that JSON escapes.
@@ -223,6 +240,16 @@ impl Halted {
             HaltCause::Registration(errors) => (Cause::Registration, errors.join("; ")),
             HaltCause::Monitor(text) => (Cause::Monitor, text.clone()),
             HaltCause::Mirror(text) => (Cause::Mirror, text.clone()),
+            HaltCause::TimedOut { timeout, took } => (
+                Cause::Timeout,
+                match took {
+                    None => format!("no answer within {} s", timeout.as_secs_f64()),
+                    Some(took) => {
+                        format!("it took {} s, and its timeout is {} s", took.as_secs_f64(), timeout.as_secs_f64())
+                    }
+                },
+            ),
+            HaltCause::Lost(text) => (Cause::Lost, text.clone()),
             // Kinds that came later than this crate.
             _ => (Cause::Error, halt.to_string()),
         };

@@ -202,11 +202,12 @@ pub struct Halted {
 }
 
 impl Halted {
-    /// Whether a monitor failed when it was shown the instant before this one, which is in the log then. Otherwise the
-    /// instant that failed is not.
+    /// Whether the instant before this one is the one that the halt names, and is in the log: a monitor failed when it was
+    /// shown it, or somebody answered too late at it. Otherwise the instant that failed is not.
     pub(crate) fn fails_after(&self, next_tick: u64) -> bool {
         let after = |(tick, _): (u64, SimTime)| tick.checked_add(1) == Some(next_tick);
-        self.cause == Cause::Monitor && self.instant.is_some_and(after)
+        let may_count = matches!(self.cause, Cause::Monitor | Cause::Timeout | Cause::Lost);
+        may_count && self.instant.is_some_and(after)
     }
 }
 
@@ -226,6 +227,10 @@ pub enum Cause {
     Monitor,
     /// A mirror was changed in a way that the world cannot follow.
     Mirror,
+    /// A step took longer than its actor's timeout.
+    Timeout,
+    /// Whoever stepped an actor is gone.
+    Lost,
 }
 
 impl Cause {
@@ -238,6 +243,8 @@ impl Cause {
             Self::Registration => "registration",
             Self::Monitor => "monitor",
             Self::Mirror => "mirror",
+            Self::Timeout => "timeout",
+            Self::Lost => "lost",
         }
     }
 

@@ -9,6 +9,7 @@ mod names;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -160,6 +161,24 @@ pub struct StepInput<'a> {
     pub inbox: &'a [Inbound],
     /// The keys and publishers behind output ids.
     pub names: &'a Names<'a>,
+    /// How much it may publish.
+    pub bounds: StepBounds,
+}
+
+/// How much one step may publish: what is more is a failure of the step. No host lets a participant fill its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepBounds {
+    /// Signals.
+    pub signals: u32,
+    /// Bytes of keys and canonical texts together.
+    pub bytes: u32,
+}
+
+impl Default for StepBounds {
+    /// A million signals, 64 MiB.
+    fn default() -> Self {
+        Self { signals: 1_000_000, bytes: 64 << 20 }
+    }
 }
 
 /// Where one step writes. The buffers are the host's, and are used again.

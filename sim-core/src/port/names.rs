@@ -59,6 +59,12 @@ impl OutputTable {
         outputs.push(info);
     }
 
+    /// Takes note of the next output of a leaf, for the host that steps it and need not be told.
+    pub fn declare_next(&mut self, leaf: u32, info: OutputInfo) {
+        let index = self.leaves.get(leaf as usize).map_or(0, SmallVec::len) as u32;
+        self.declare(OutputId { leaf, index }, info);
+    }
+
     /// Forgets the outputs of whoever had a slot before: for the host of who has it now, which finds what that one publishes
     /// in the instant of its first publication at its port.
     pub fn forget(&mut self, leaf: u32) {

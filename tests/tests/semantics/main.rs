@@ -6,6 +6,7 @@ mod actors;
 mod advance;
 mod halts;
 mod hashes;
+mod hosting;
 mod inbox;
 mod joining;
 mod leaving;

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use chaconne_sim_core::fingerprint::StateWriter;
 use chaconne_sim_core::membership::Request;
 use chaconne_sim_core::port::{
-    Content, Hosted, Inbound, Names, OutputId, OutputTable, Port, Published, StepInput, StepOutput,
+    Content, Hosted, Inbound, Names, OutputId, OutputTable, Port, Published, StepBounds, StepInput, StepOutput,
 };
 use chaconne_sim_core::time::SimTime;
 
 use super::{HaltCause, LeafReply, LeafStep, ReplyPart, StepFailure, cause_of, panic_text};
+use crate::clock::Stopwatch;
 
 /// What one thread uses again from step to step.
 #[derive(Default)]
@@ -22,6 +23,59 @@ pub(crate) struct Scratch {
     requests: Vec<Request>,
     /// The leaf being stepped, as an index among the request's leaves: who panicked, when somebody did.
     current: u32,
+    /// How much was in the part before the actor being stepped, when that is removable.
+    before: Option<Lengths>,
+}
+
+/// How much is in a part.
+#[derive(Clone, Copy)]
+struct Lengths {
+    leaves: usize,
+    published: usize,
+    declared: usize,
+    requests: usize,
+    times: usize,
+    frame: usize,
+}
+
+impl Lengths {
+    fn of(part: &ReplyPart) -> Self {
+        Self {
+            leaves: part.leaves.len(),
+            published: part.published.len(),
+            declared: part.declared.len(),
+            requests: part.requests.len(),
+            times: part.times.len(),
+            frame: part.frame.len(),
+        }
+    }
+
+    /// Takes out what came since.
+    fn restore(self, part: &mut ReplyPart) {
+        part.leaves.truncate(self.leaves);
+        part.published.truncate(self.published);
+        part.declared.truncate(self.declared);
+        part.requests.truncate(self.requests);
+        part.times.truncate(self.times);
+        // Where texts are not kept the frame holds the last step alone.
+        part.frame.truncate(self.frame.min(part.frame.len()));
+    }
+}
+
+/// Takes note that a leaf failed.
+#[cold]
+fn fail(part: &mut ReplyPart, scratch: &mut Scratch, cause: HaltCause) {
+    let failure = StepFailure { index: scratch.current, cause };
+    match scratch.before.take() {
+        Some(before) => {
+            before.restore(part);
+            part.lost.push(failure);
+        }
+        None => part.failures.push(failure),
+    }
+    scratch.inside.clear();
+    scratch.state.clear();
+    scratch.requests.clear();
 }
 
 /// Some consecutive leaves of one actor, as a request lists them.
@@ -35,6 +89,9 @@ pub(crate) struct ActorLeaves<'a> {
     pub(crate) inbox: &'a [Inbound],
     pub(crate) inbox_start: u32,
     pub(crate) outputs: &'a OutputTable,
+    pub(crate) bounds: StepBounds,
+    pub(crate) removable: bool,
+    pub(crate) timed: bool,
 }
 
 /// Steps an actor's due leaves in pipeline order; `actor` are all its leaves. After a failure its later leaves are not
@@ -42,14 +99,18 @@ pub(crate) struct ActorLeaves<'a> {
 #[inline]
 pub(crate) fn step_actor(actor: &mut [Hosted], due: &ActorLeaves<'_>, part: &mut ReplyPart, scratch: &mut Scratch) {
     let mut inbox_start = due.inbox_start;
+    scratch.before = due.removable.then(|| Lengths::of(part));
     for (index, leaf) in (due.first_index..).zip(due.leaves) {
         let inbox = &due.inbox[inbox_start as usize..leaf.inbox_end as usize];
         inbox_start = leaf.inbox_end;
         scratch.current = index;
+        let started = due.timed.then(Stopwatch::start);
         if let Err(cause) = step_leaf(actor, due, leaf, index, inbox, part, scratch) {
-            part.failures.push(StepFailure { index, cause });
-            scratch.requests.clear();
+            fail(part, scratch, cause);
             break;
+        }
+        if let Some(started) = started {
+            part.times.push((index, started.nanos()));
         }
     }
     scratch.inside.clear();
@@ -88,6 +149,7 @@ fn step_leaf(
         seq: leaf.seq,
         inbox,
         names: &names,
+        bounds: due.bounds,
     };
     let output = StepOutput {
         frame: &mut part.frame,
@@ -153,11 +215,7 @@ pub(crate) fn for_each_caught(
             }
         }));
         let Err(panic) = all else { break };
-        let cause = HaltCause::Panic(panic_text(&*panic));
-        part.failures.push(StepFailure { index: scratch.current, cause });
-        scratch.inside.clear();
-        scratch.state.clear();
-        scratch.requests.clear();
+        fail(part, scratch, HaltCause::Panic(panic_text(&*panic)));
     }
 }
 

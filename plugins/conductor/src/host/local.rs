@@ -1,10 +1,11 @@
 //! The local host: actors in this process, stepped by the caller and a pool of its own.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bevy_tasks::{TaskPool, TaskPoolBuilder};
-use chaconne_sim_core::port::{Hosted, OutputTable, RunIdentity, STEPPED_BYTES};
+use chaconne_sim_core::port::{Hosted, OutputId, OutputInfo, OutputTable, RunIdentity, STEPPED_BYTES, StepBounds};
 use chaconne_sim_core::prefetch::prefetch;
 
 use super::actor::{ActorLeaves, Scratch, for_each_caught, step_actor};
@@ -23,7 +24,7 @@ const BATCH_TOGETHER: usize = 4096;
 const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 12;
 /// Stack of a worker, in bytes: as much as main threads have, so that a deep step fares alike on any thread.
-const WORKER_STACK: usize = 8 << 20;
+pub(super) const WORKER_STACK: usize = 8 << 20;
 
 /// Steps actors in this process. `threads` threads work at an instant: the caller and `threads` − 1 workers.
 pub(crate) struct LocalHost {
@@ -34,6 +35,7 @@ pub(crate) struct LocalHost {
     workers: Option<TaskPool>,
     request: Option<StepRequest>,
     scratch: Vec<Scratch>,
+    bounds: StepBounds,
 }
 
 impl LocalHost {
@@ -49,13 +51,47 @@ impl LocalHost {
             workers,
             request: None,
             scratch: vec![Scratch::default()],
+            bounds: StepBounds::default(),
         }
     }
 
+    /// Takes note of outputs.
+    pub(super) fn declare(&mut self, outputs: &mut Vec<(OutputId, OutputInfo)>) {
+        for (id, info) in outputs.drain(..) {
+            self.outputs.declare(id, info);
+        }
+    }
+
+    /// Takes note of what its own actors have published for the first time in a reply: for a host that nobody tells.
+    pub(super) fn declare_own(&mut self, reply: &StepReply) {
+        for (index, key) in reply.parts.iter().flat_map(|part| &part.declared) {
+            let leaf = reply.request.leaves[*index as usize].leaf;
+            if let Some(hosted) = self.leaves.get(leaf as usize) {
+                let info = OutputInfo { key: key.clone(), publisher: hosted.port.path().clone() };
+                self.outputs.declare_next(leaf, info);
+            }
+        }
+    }
+
+    /// Takes note of one output.
+    pub(super) fn declare_one(&mut self, id: OutputId, info: OutputInfo) {
+        self.outputs.declare(id, info);
+    }
+
+    /// Sets how much one step may publish.
+    pub(super) fn set_bounds(&mut self, bounds: StepBounds) {
+        self.bounds = bounds;
+    }
+
+    /// The outputs that it has been told of.
+    pub(super) fn outputs(&self) -> &OutputTable {
+        &self.outputs
+    }
+
     fn step_here(&mut self, request: &StepRequest, part: &mut ReplyPart) {
-        let Self { leaves, outputs, scratch, .. } = self;
-        let order = Order::Request;
-        step_run(request, order, 0..request.actors.len(), leaves, 0, outputs, part, &mut scratch[0]);
+        let Self { leaves, outputs, scratch, bounds, .. } = self;
+        let with = With { outputs, bounds: *bounds };
+        step_run(request, Order::Request, 0..request.actors.len(), leaves, 0, with, part, &mut scratch[0]);
     }
 
     /// Threads share the array of leaves out by slot.
@@ -66,13 +102,13 @@ impl LocalHost {
         let mut order: Vec<u32> = (0..request.actors.len() as u32).collect();
         order.sort_unstable_by_key(|&at| request.actors[at as usize].slot);
         self.step_in(Order::Slots(&order), request, parts);
-        let whole = gather(request, &order, parts);
+        let whole = gather(request, &order, parts, &BTreeSet::new());
         parts.iter_mut().for_each(ReplyPart::clear);
         parts[0] = whole;
     }
 
     fn step_in(&mut self, order: Order<'_>, request: &StepRequest, parts: &mut Vec<ReplyPart>) {
-        let Self { leaves, outputs, workers, scratch, .. } = self;
+        let Self { leaves, outputs, workers, scratch, bounds, .. } = self;
         let chunks = cut(request, order);
         parts.resize_with(parts.len().max(chunks.len()), ReplyPart::default);
         scratch.resize_with(scratch.len().max(chunks.len()), Scratch::default);
@@ -88,13 +124,13 @@ impl LocalHost {
         }
         let count = jobs.len();
         let queue = Mutex::new(jobs.into_iter());
-        let (queue, outputs) = (&queue, &*outputs);
+        let (queue, with) = (&queue, With { outputs, bounds: *bounds });
         let work = move || {
             loop {
                 // A lock is poisoned by a panic only, and steps are caught.
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some(Job { range, leaves, first_slot, part, scratch }) = next else { break };
-                step_run(request, order, range, leaves, first_slot, outputs, part, scratch);
+                step_run(request, order, range, leaves, first_slot, with, part, scratch);
             }
         };
         if let Some(workers) = workers {
@@ -127,6 +163,13 @@ impl Order<'_> {
     }
 }
 
+/// What all steps share.
+#[derive(Clone, Copy)]
+struct With<'a> {
+    outputs: &'a OutputTable,
+    bounds: StepBounds,
+}
+
 /// A piece of work: consecutive actors of a request, and the slots that their leaves lie in.
 struct Job<'a> {
     range: Range<usize>,
@@ -144,12 +187,12 @@ fn step_run(
     actors: Range<usize>,
     leaves: &mut [Hosted],
     first_slot: usize,
-    outputs: &OutputTable,
+    with: With<'_>,
     part: &mut ReplyPart,
     scratch: &mut Scratch,
 ) {
     for_each_caught(actors, part, scratch, |at, part, scratch| {
-        let (step, due) = due_of(request, order.actor(at), outputs);
+        let (step, due) = due_of(request, order.actor(at), with);
         let first = due.first_index as usize;
         for leaf in first..first + due.leaves.len() {
             let place = |ahead: usize| {
@@ -170,7 +213,7 @@ fn step_run(
 
 /// The `at`-th actor of a request, and its due leaves.
 #[inline]
-fn due_of<'a>(request: &'a StepRequest, at: usize, outputs: &'a OutputTable) -> (ActorStep, ActorLeaves<'a>) {
+fn due_of<'a>(request: &'a StepRequest, at: usize, with: With<'a>) -> (ActorStep, ActorLeaves<'a>) {
     let step = request.actors[at];
     let end = request.actors.get(at + 1).map_or(request.leaves.len(), |next| next.first_leaf as usize);
     let first = step.first_leaf as usize;
@@ -182,7 +225,10 @@ fn due_of<'a>(request: &'a StepRequest, at: usize, outputs: &'a OutputTable) -> 
         first_index: step.first_leaf,
         inbox: &request.inbox,
         inbox_start,
-        outputs,
+        outputs: with.outputs,
+        bounds: with.bounds,
+        removable: step.removable,
+        timed: step.timed,
     };
     (step, due)
 }
@@ -240,9 +286,7 @@ impl Host for LocalHost {
 
     fn finish(&mut self) -> StepReply {
         let Some(mut request) = self.request.take() else { return StepReply::default() };
-        for (id, info) in request.outputs.drain(..) {
-            self.outputs.declare(id, info);
-        }
+        self.declare(&mut request.outputs);
         let mut parts = std::mem::take(&mut request.spare);
         parts.resize_with(parts.len().max(1), ReplyPart::default);
         parts.iter_mut().for_each(ReplyPart::clear);
@@ -254,6 +298,6 @@ impl Host for LocalHost {
         } else {
             self.step_here(&request, &mut parts[0]);
         }
-        StepReply { parts, request }
+        StepReply { parts, outgoing: Vec::new(), request }
     }
 }

@@ -6,12 +6,23 @@
 //!
 //! Hosts deliver inside an actor (a signal reaches later leaves due at the same instant), the conductor between actors
 //! and between instants.
+//!
+//! [`Hosts`](everywhere) is what a conductor has: the *local* host and whoever is stepped elsewhere, each request taken
+//! apart and the replies put together again. A *guarded* actor is stepped on a thread of its own, others in *helper
+//! processes*, which [`wire`] talks to, over any stream of bytes, and [`process`] over pipes.
 
 mod actor;
+mod everywhere;
 mod gather;
+mod guarded;
 mod local;
+mod numbers;
+pub mod process;
+mod remote;
+pub mod wire;
 
 use std::ops::Range;
+use std::time::Duration;
 
 use chaconne_sim_core::error::StepError;
 use chaconne_sim_core::fingerprint::{Fingerprint, Frame};
@@ -20,7 +31,8 @@ use chaconne_sim_core::membership::Request;
 use chaconne_sim_core::port::{Hosted, Inbound, OutputId, OutputInfo, Published};
 use chaconne_sim_core::time::SimTime;
 
-pub(crate) use local::LocalHost;
+pub(crate) use everywhere::{Hosts, Made, Seating};
+pub(crate) use gather::drop_actors;
 
 use crate::error::HaltCause;
 
@@ -54,6 +66,10 @@ pub struct ActorStep {
     pub first_leaf: u32,
     /// Its steps are long: worth a thread of their own.
     pub heavy: bool,
+    /// When it fails, it is [lost](ReplyPart::lost) and the others go on.
+    pub removable: bool,
+    /// Its steps are to be [timed](ReplyPart::times).
+    pub timed: bool,
 }
 
 /// A leaf to be stepped, in pipeline order within its actor.
@@ -135,6 +151,10 @@ pub struct ReplyPart {
     pub requests: Vec<(u32, Request)>,
     /// Leaves that failed, in order.
     pub failures: Vec<StepFailure>,
+    /// The leaves with which removable actors failed, in order: nothing else of these actors is in the part.
+    pub lost: Vec<StepFailure>,
+    /// How long steps took, in nanoseconds, where that was asked for: index among the request's leaves, and time, in order.
+    pub times: Vec<(u32, u64)>,
     /// The bytes of the contributions; the signals' texts lie in them when the request asked for texts.
     pub frame: Frame,
 }
@@ -146,8 +166,19 @@ impl ReplyPart {
         self.declared.clear();
         self.requests.clear();
         self.failures.clear();
+        self.lost.clear();
+        self.times.clear();
         self.frame.clear();
     }
+}
+
+/// An actor that cannot be stepped any more, or should not be, though what it did at this instant counts.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// Slot of its first leaf.
+    pub slot: u32,
+    /// Why.
+    pub cause: HaltCause,
 }
 
 /// What the leaves of a request did.
@@ -155,8 +186,17 @@ impl ReplyPart {
 pub struct StepReply {
     /// In the request's order; parts without leaves say nothing.
     pub parts: Vec<ReplyPart>,
+    /// Actors that have to go behind this instant, whether they were asked to step at it or not.
+    pub outgoing: Vec<Outgoing>,
     /// The request, whose buffers travel back.
     pub request: StepRequest,
+}
+
+/// Seconds for people: `0.25 s`.
+pub(crate) fn seconds(time: Duration) -> String {
+    let text = format!("{:.6}", time.as_secs_f64());
+    let text = text.trim_end_matches('0');
+    format!("{} s", text.strip_suffix('.').unwrap_or(text))
 }
 
 /// How a step ended when it did not end well.

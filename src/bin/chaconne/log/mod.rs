@@ -130,6 +130,8 @@ fn halt_text(Halted { instant, path, cause, text, others }: &Halted) -> String {
         Cause::Registration => "a world that was set up wrongly",
         Cause::Monitor => "a monitor",
         Cause::Mirror => "a mirror that was changed",
+        Cause::Timeout => "a timeout",
+        Cause::Lost => "the loss",
     };
     let of = path.as_ref().map_or(String::new(), |path| format!(" of `{path}`"));
     let others = if *others > 0 { format!(" ({} failed too)", counted(*others, "other")) } else { String::new() };
