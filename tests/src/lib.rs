@@ -21,6 +21,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by panicking")]
 
 pub mod crowd;
+pub mod made;
 mod probe;
 pub mod recheck;
 pub mod reference;

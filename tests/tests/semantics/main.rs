@@ -5,6 +5,7 @@
 mod actors;
 mod advance;
 mod halts;
+mod helpers;
 mod hashes;
 mod hosting;
 mod inbox;

@@ -66,8 +66,8 @@ struct Place {
 enum Kind {
     Thread(Guarded),
     Process(Box<Helper>),
-    /// Nobody answers there any more.
-    Lost,
+    /// Nobody answers there any more, and why.
+    Lost(String),
 }
 
 impl Kind {
@@ -75,7 +75,7 @@ impl Kind {
         match self {
             Self::Thread(guarded) => Some(guarded),
             Self::Process(helper) => Some(&mut **helper),
-            Self::Lost => None,
+            Self::Lost(_) => None,
         }
     }
 }
@@ -143,9 +143,17 @@ impl Hosts {
         let Some(Place { kind: Kind::Process(helper), .. }) = self.places.get_mut(&place) else {
             return Err("its helper process has ended".to_owned());
         };
-        let described = helper.make(path, node, timeout);
-        let described = described.inspect_err(|_| self.close_if_empty(place))?;
-        Ok(Made { place, described })
+        match helper.make(path, node, timeout) {
+            Ok(described) => Ok(Made { place, described }),
+            Err(text) => {
+                // With whoever does not answer all are lost that are stepped there.
+                if helper.is_lost() {
+                    self.lose(place, format!("when `{path}` was made in its helper process: {text}"));
+                }
+                self.close_if_empty(place);
+                Err(text)
+            }
+        }
     }
 
     fn helper(&mut self, name: &HelperName, hosting: &Hosting, timeout: Duration) -> Result<u32, String> {
@@ -180,6 +188,14 @@ impl Hosts {
         };
         self.places.insert(place, entry);
         place
+    }
+
+    /// Gives up a place: a thread is left behind, a process is ended.
+    fn lose(&mut self, place: u32, why: String) {
+        if let Some(entry) = self.places.get_mut(&place) {
+            entry.kind = Kind::Lost(why);
+        }
+        self.shared.retain(|_, other| *other != place);
     }
 
     /// Ends a place at which nobody has a seat.
@@ -339,10 +355,11 @@ impl Hosts {
             if done > 0 {
                 deadline = Deadline::after(timeout);
             }
-            let answer = match (&lost, place.kind.remote()) {
-                (None, Some(remote)) => remote.next(deadline),
-                (None, None) => Err(HaltCause::Lost("whoever stepped it has ended".to_owned())),
+            let answer = match (&lost, &mut place.kind) {
                 (Some(cause), _) => Err(cause.clone()),
+                (None, Kind::Thread(guarded)) => guarded.next(deadline),
+                (None, Kind::Process(helper)) => helper.next(deadline),
+                (None, Kind::Lost(why)) => Err(HaltCause::Lost(why.clone())),
             };
             match answer {
                 Ok(Answer { mut part, took }) => {
@@ -359,9 +376,6 @@ impl Hosts {
                         if let (Kind::Thread(_), HaltCause::TimedOut { .. }, Some(seat)) = (&place.kind, &cause, seat) {
                             left_behind.push(seat.path.clone());
                         }
-                        // A thread is left behind; a process is ended, with all that are stepped in it.
-                        place.kind = Kind::Lost;
-                        shared.retain(|_, other| *other != number);
                         lost = Some(match (&cause, seat) {
                             (HaltCause::TimedOut { .. }, Some(seat)) => HaltCause::Lost(format!(
                                 "it shares a helper process with `{}`, which took longer than its timeout",
@@ -369,6 +383,9 @@ impl Hosts {
                             )),
                             _ => cause.clone(),
                         });
+                        // A thread is left behind; a process is ended, with all that are stepped in it.
+                        place.kind = Kind::Lost("its helper process was ended".to_owned());
+                        shared.retain(|_, other| *other != number);
                     }
                     let failure = StepFailure { index: actor.first_leaf, cause };
                     let mut part = ReplyPart::default();
@@ -410,9 +427,9 @@ impl Host for Hosts {
             Ok(()) => {}
             Err(Parting::Hangs) => {
                 if matches!(entry.kind, Kind::Thread(_)) {
-                    self.left_behind.push(path);
+                    self.left_behind.push(path.clone());
                 }
-                entry.kind = Kind::Lost;
+                self.lose(place, format!("`{path}` shared its helper process, and did not answer when it left"));
             }
             Err(Parting::Panicked(text)) => {
                 self.close_if_empty(place);

@@ -114,6 +114,11 @@ impl Helper {
         let _ = self.asking.seat(first, bounds, &mut self.out);
     }
 
+    /// Whether it will not answer any more.
+    pub(in crate::host) fn is_lost(&self) -> bool {
+        self.is_deaf || self.to.is_none()
+    }
+
     /// Lets go of what was made.
     pub(in crate::host) fn discard(&mut self) {
         let _ = self.asking.discard(&mut self.out);

@@ -90,6 +90,10 @@ mod absent {
             match *self {}
         }
 
+        pub(in crate::host) fn is_lost(&self) -> bool {
+            match *self {}
+        }
+
         pub(in crate::host) fn discard(&mut self) {
             match *self {}
         }
