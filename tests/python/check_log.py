@@ -48,7 +48,7 @@ FIELDS = {
         *("ticks", "steps", "signals", "world_hash"),
     ],
 }
-REASONS = ("finished", "left", "recovered")
+REASONS = ("finished", "left", "stopped", "recovered")
 CAUSES = ("error", "panic", "not-advancing", "registration", "monitor", "mirror", "timeout", "lost")
 
 # The largest time, which means never.

@@ -203,9 +203,10 @@ class RightLogs(Case):
         self.assertEqual(json.loads(out), expected)
 
     def test_a_run_without_an_instant_is_right(self) -> None:
-        log = Writer()
-        log.end("left")
-        self.assert_right(log)
+        for reason in ("finished", "left", "stopped", "recovered"):
+            log = Writer()
+            log.end(reason)
+            self.assert_right(log)
 
     def test_who_leaves_at_the_time_it_is_due_does_not_step(self) -> None:
         log = Writer()

@@ -1,12 +1,15 @@
-//! The wall clock: what bounds slices and timeouts, and is reported. No result depends on it.
+//! The wall clock: the only place of the library that reads it. No result depends on it.
 
 use std::time::{Duration, Instant};
 
-/// Measures wall time from its start.
+/// Waits shorter than this are spun: `sleep` may come back so much too late.
+const SPIN: Duration = Duration::from_millis(1);
+
+/// Wall time since a moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 
-#[allow(clippy::disallowed_methods, reason = "the one use of the wall clock")]
+#[allow(clippy::disallowed_methods, reason = "wall time bounds slices and steps, paces and is reported; no result depends on it")]
 impl Stopwatch {
     #[inline]
     pub(crate) fn start() -> Self {
@@ -18,10 +21,24 @@ impl Stopwatch {
         self.0.elapsed()
     }
 
-    /// The time since the start in nanoseconds.
+    /// The time since then in nanoseconds.
     #[inline]
     pub(crate) fn nanos(self) -> u64 {
         u64::try_from(self.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Sleeps for as long. With `spin` it sleeps a little less and spins for the rest, so as not to come too late.
+pub(crate) fn sleep(wait: Duration, spin: bool) {
+    if !spin {
+        return std::thread::sleep(wait);
+    }
+    let since = Stopwatch::start();
+    if let Some(long) = wait.checked_sub(SPIN) {
+        std::thread::sleep(long);
+    }
+    while since.elapsed() < wait {
+        std::hint::spin_loop();
     }
 }
 

@@ -34,6 +34,7 @@ use crate::host::process::HelperProgram;
 use crate::host::{Hosts, StepReply, StepRequest};
 use crate::membership::{ActorMaker, Changes, Plans};
 use crate::monitor::{Monitor, Observation, RunStart, failure_of};
+use crate::pacing::PacingReport;
 use crate::registry::Registry;
 use crate::routing::{Routing, Sample};
 use crate::run::RunReport;
@@ -92,6 +93,9 @@ pub struct Conductor {
     pub(crate) halt: Option<Halt>,
     /// The tables hold a part of an instant that failed.
     pub(crate) torn: bool,
+    /// What whoever drives the run says of it, for the report.
+    pub(crate) stopped: bool,
+    pub(crate) pacing: Option<PacingReport>,
 
     // Buffers that are used again at every instant.
     pub(crate) due: Vec<u32>,
@@ -152,6 +156,8 @@ impl Conductor {
             signals: 0,
             halt: None,
             torn: false,
+            stopped: false,
+            pacing: None,
             due: Vec::new(),
             tick_frame: Frame::new(),
             request: StepRequest::default(),
@@ -292,7 +298,9 @@ impl Conductor {
             misses: self.changes.misses,
             world_hash: self.world_hash,
             end_failures: self.ended.as_ref().map(|report| report.end_failures.clone()).unwrap_or_default(),
+            stopped: self.stopped,
             wall: Duration::ZERO,
+            pacing: self.pacing.clone(),
         }
     }
 

@@ -257,6 +257,16 @@
 //! assert_eq!(thrown, 2);
 //! ```
 //!
+//! # Real time, and stopping
+//!
+//! [`ConductorPlugin::pacing`] keeps a run in step with the wall clock: [`Pacing::RealTime`] with a factor, against one
+//! anchor, so that small delays do not add up, and with a limit beyond which a run that was held up is not caught up with.
+//! [`RunReport::pacing`] says how late instants were. None of this changes a bit of a run: waiting happens between two
+//! instants.
+//!
+//! A [`StopHandle`] ends a run from outside at the next barrier, with its log complete; an `App` that exits does the same.
+//! [`RunReport::stopped`] says that it happened.
+//!
 //! # Populations
 //!
 //! A [`Population`] is a participant that owns a `World` of agents: an ordinary Bevy plugin adds systems to its
@@ -278,6 +288,8 @@
 //! | a world by hand: add, step, leave, read | [`Conductor`], [`ConductorConfig`] |
 //! | a world in an `App`; order among its systems | [`ConductorPlugin`], [`ConductorAppExt`], [`Conduct`], [`ConductorSystems`] |
 //! | what a run did | [`RunReport`], [`RunStatus`], [`RunEnded`] |
+//! | real time, and how late instants were | [`Pacing`], [`PacingReport`], module [`pacing`] |
+//! | ending a run from outside | [`StopHandle`] |
 //! | entities that follow actors | [`Mirror`], [`Mirroring`], [`Signal`], [`NextDue`], [`StepCounters`] |
 //! | agents in a `World` of their own | [`Population`], [`PopulationSignals`], [`PopulationRun`] |
 //! | joining and leaving at run time | [`Conductor::add`], [`ActorMaker`], [`ConductorWorldExt`], module [`membership`] |
@@ -290,6 +302,7 @@ mod clock;
 pub mod composite;
 pub mod conductor;
 mod delivery;
+mod driver;
 pub mod error;
 mod failing;
 pub mod host;
@@ -298,11 +311,13 @@ mod instant;
 pub mod membership;
 pub mod mirror;
 pub mod monitor;
+pub mod pacing;
 pub mod plugin;
 pub mod population;
 mod registry;
 mod routing;
 pub mod run;
+pub mod stop;
 
 pub use composite::{Actor, Group, Node};
 pub use conductor::{Conductor, ConductorConfig};
@@ -312,6 +327,8 @@ pub use hosting::{HelperName, Hosting, OnFailure, Placement};
 pub use membership::ActorMaker;
 pub use mirror::{Mirror, MirrorKind, Mirroring, NextDue, Signal, StepCounters};
 pub use monitor::{Monitor, MonitorError, Observation, Observed, RunStart};
+pub use pacing::{Pacing, PacingReport};
 pub use plugin::{Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, RunEnded, RunStatus};
 pub use population::{Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, Tick};
 pub use run::RunReport;
+pub use stop::StopHandle;

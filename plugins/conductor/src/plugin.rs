@@ -1,11 +1,8 @@
 //! The conductor in a Bevy `App`: a plugin, the set-up of a world, and running it.
 
-use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
 use std::time::Duration;
 
-use bevy_app::{App, AppExit, MainScheduleOrder, Plugin, PluginsState, Update};
+use bevy_app::{App, Last, MainScheduleOrder, Plugin, PluginsState, ScheduleRunnerPlugin, Update};
 use bevy_ecs::event::Event;
 use bevy_ecs::prelude::{IntoScheduleConfigs, Resource, SystemSet, World};
 use bevy_ecs::schedule::ScheduleLabel;
@@ -15,22 +12,25 @@ use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::signal::SignalValue;
 use chaconne_sim_core::time::SimTime;
 
-use crate::clock::Stopwatch;
 use crate::composite::Actor;
 use crate::conductor::{Conductor, ConductorConfig};
+use crate::driver::{advance, driver_of, end, end_with_the_app, finish, mirror, tell};
 use crate::error::{HaltCause, LeaveError, RegistrationError};
 use crate::membership::ActorMaker;
-use crate::mirror::{MirrorChanges, MirrorSpec, Mirroring, Mirrors, SignalSpec, watch_hierarchy, watch_removal};
+use crate::mirror::{MirrorChanges, Mirroring, SignalSpec, watch_hierarchy, watch_removal};
 use crate::monitor::Monitor;
+use crate::pacing::Pacing;
 use crate::population::Population;
 use crate::run::RunReport;
+use crate::stop::StopHandle;
 
 /// Conducts a world inside an `App`.
 ///
 /// Works with `MinimalPlugins` and with `DefaultPlugins`, before or after them, and before or after the actors are
 /// added. At the end of the run (nobody is due any more, or [`end`](Self::end) is reached) it triggers [`RunEnded`]
 /// and, with [`exit_at_end`](Self::exit_at_end), sends `AppExit::Success`; after a halt `AppExit::Error`, with the
-/// reason on stderr.
+/// reason on stderr. When something else makes the `App` exit before (a window that is closed, Bevy's Ctrl-C), the run is
+/// stopped there, as by a [`StopHandle`].
 #[derive(Clone, Debug)]
 pub struct ConductorPlugin {
     /// The world's name: the second segment of every key.
@@ -43,8 +43,17 @@ pub struct ConductorPlugin {
     pub threads: usize,
     /// Hands values over as they are where types agree; see [`ConductorConfig::typed`]. Changes no result.
     pub typed: bool,
-    /// Wall time per `App::update` after which the conductor lets the rest of the schedules run. Changes no result.
+    /// Wall time per `App::update` after which the conductor lets the rest of the schedules run, waiting included. Changes
+    /// no result.
     pub slice: Duration,
+    /// How the run keeps time with the wall clock. With a headless runner (`ScheduleRunnerPlugin`, which is part of
+    /// `MinimalPlugins`) and in [`run_headless`](ConductorAppExt::run_headless) the conductor sleeps until the next instant
+    /// is due; elsewhere (in a window) it never does, and an update steps what is due by then. A paced run ends when the
+    /// wall clock is at its end, too. Changes no result.
+    pub pacing: Pacing,
+    /// How late an instant may be in [`Pacing::RealTime`], in wall time. A run that is later falls behind for good, by what
+    /// exceeds this; what does not, it catches up with. Changes no result.
+    pub lateness_limit: Duration,
     /// Whether the end of the run, or a halt, ends the `App`. Set it to `false` where a window should stay open.
     pub exit_at_end: bool,
     /// What of the world is mirrored as entities. Changes no result.
@@ -61,6 +70,8 @@ impl Default for ConductorPlugin {
             threads,
             typed,
             slice: Duration::from_millis(8),
+            pacing: Pacing::FreeRun,
+            lateness_limit: Duration::from_millis(50),
             exit_at_end: true,
             mirrors: Mirroring::default(),
         }
@@ -81,6 +92,7 @@ impl Plugin for ConductorPlugin {
         app.add_systems(Conduct, advance.in_set(ConductorSystems::Advance))
             .add_systems(Conduct, mirror.in_set(ConductorSystems::Mirror))
             .add_systems(Conduct, end.in_set(ConductorSystems::End))
+            .add_systems(Last, end_with_the_app)
             .add_observer(watch_removal)
             .add_observer(watch_hierarchy)
             .add_observer(crate::mirror::watch_orphans);
@@ -92,6 +104,11 @@ impl Plugin for ConductorPlugin {
             order.labels.push(Conduct.intern());
         }
     }
+
+    fn finish(&self, app: &mut App) {
+        let is_headless = app.is_plugin_added::<ScheduleRunnerPlugin>();
+        driver_of(app.world_mut()).is_headless = is_headless;
+    }
 }
 
 /// The schedule in which the conductor advances, before `Update`: systems of `Update` see the last instant.
@@ -101,7 +118,7 @@ pub struct Conduct;
 /// Sets of the [`Conduct`] schedule, in this order.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConductorSystems {
-    /// Steps as many instants as fit the slice.
+    /// Steps as many instants as fit the slice and are due, and waits for them where that is right.
     Advance,
     /// Brings the mirror entities up to the last instant.
     Mirror,
@@ -126,6 +143,8 @@ pub struct RunStatus {
     pub ticks: u64,
     /// The fingerprint of the run so far.
     pub world_hash: Fingerprint,
+    /// How late the last instant began on the wall clock; zero in a free run.
+    pub lateness: Duration,
     /// Whether the run has ended or halted.
     pub ended: bool,
 }
@@ -133,198 +152,7 @@ pub struct RunStatus {
 impl RunStatus {
     fn new(plugin: &ConductorPlugin) -> Self {
         let world_hash = chaconne_sim_core::fingerprint::world_start(&plugin.world, plugin.seed);
-        Self { now: None, ticks: 0, world_hash, ended: false }
-    }
-}
-
-/// The conductor and what is collected for it before it starts. Taken out of the `World` while it works.
-#[derive(Default)]
-pub(crate) struct Driver {
-    settings: Option<ConductorPlugin>,
-    actors: Vec<Actor>,
-    monitors: Vec<Box<dyn Monitor>>,
-    maker: Option<Box<dyn ActorMaker>>,
-    /// Leaves that are planned, with their times.
-    leaves: Vec<(ActorPath, SimTime)>,
-    specs: Vec<Box<dyn MirrorSpec>>,
-    conductor: Option<Conductor>,
-    mirrors: Mirrors,
-    /// Stop before this time even though the run goes on: `run_headless` in pieces.
-    pause: Option<SimTime>,
-    phase: Phase,
-    wall: Duration,
-    /// Counts how often the conductor was given its turn.
-    turns: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    #[default]
-    Running,
-    /// The end is reached; `RunEnded` has not been triggered.
-    Ending,
-    Ended,
-}
-
-/// Holds the [`Driver`]. In a mutex, because participants need not be `Sync`; it is only ever reached by `&mut`.
-#[derive(Resource, Default)]
-struct DriverSlot(Mutex<Option<Box<Driver>>>);
-
-/// The driver, for set-up.
-fn driver_of(world: &mut World) -> &mut Driver {
-    world.init_resource::<DriverSlot>();
-    let slot = world.resource_mut::<DriverSlot>().into_inner();
-    // A poisoned lock means a panic inside a system, after which nothing is conducted any more.
-    slot.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert_default()
-}
-
-/// Works on the driver with the world at hand.
-fn with_driver<R>(world: &mut World, work: impl FnOnce(&mut Driver, &mut World) -> R) -> R {
-    let mut driver = std::mem::take(driver_of(world));
-    // What panics here is not a step (a mirrored type, say); the driver is put back before the panic goes on.
-    let result = catch_unwind(AssertUnwindSafe(|| work(&mut driver, world)));
-    *driver_of(world) = driver;
-    result.unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-impl Driver {
-    /// Makes the conductor out of what was collected; errors of registration halt it before its first instant.
-    fn start(&mut self, settings: &ConductorPlugin) -> &mut Conductor {
-        self.conductor.get_or_insert_with(|| {
-            let config = ConductorConfig {
-                world: settings.world.clone(),
-                seed: settings.seed,
-                threads: settings.threads,
-                typed: settings.typed,
-            };
-            let mut errors: Vec<RegistrationError> = Vec::new();
-            let mut conductor = Conductor::new(config.clone()).unwrap_or_else(|error| {
-                errors.push(error);
-                Conductor::nameless(ConductorConfig { seed: config.seed, ..ConductorConfig::default() })
-            });
-            conductor.maker = self.maker.take();
-            errors.extend(self.actors.drain(..).filter_map(|actor| conductor.add(actor).err()));
-            let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            let leaves = self.leaves.drain(..);
-            errors.extend(leaves.filter_map(|(path, time)| Some(conductor.leave_at(&path, time).err()?.to_string())));
-            conductor.monitors.append(&mut self.monitors);
-            if !errors.is_empty() {
-                conductor.halt(None, HaltCause::Registration(errors));
-            }
-            conductor
-        })
-    }
-}
-
-fn advance(world: &mut World) {
-    let changes = std::mem::take(&mut *world.resource_mut::<MirrorChanges>());
-    with_driver(world, |driver, world| {
-        let Some(settings) = driver.settings.clone() else { return };
-        driver.turns += 1;
-        if driver.phase != Phase::Running {
-            return;
-        }
-        driver.start(&settings);
-        let Driver { conductor: Some(conductor), mirrors, .. } = driver else { return };
-        if let Err((path, text)) = mirrors.requests(changes, world, conductor) {
-            conductor.halt(path, HaltCause::Mirror(text));
-        }
-        let end = settings.end.unwrap_or(SimTime::MAX);
-        let stop = driver.pause.map_or(end, |pause| pause.min(end));
-        let started = Stopwatch::start();
-        let next = loop {
-            if conductor.halted().is_some() {
-                break None;
-            }
-            match conductor.next_instant() {
-                Some(time) if time < stop => {
-                    if conductor.step_instant().is_err() {
-                        break None;
-                    }
-                }
-                next => break next,
-            }
-            if started.elapsed() >= settings.slice {
-                break conductor.next_instant();
-            }
-        };
-        driver.wall += started.elapsed();
-        if conductor.halted().is_some() || next.is_none_or(|time| time >= end) {
-            driver.phase = Phase::Ending;
-        }
-        let status = RunStatus {
-            now: conductor.now(),
-            ticks: conductor.ticks(),
-            world_hash: conductor.world_hash(),
-            ended: driver.phase != Phase::Running,
-        };
-        world.insert_resource(status);
-    });
-}
-
-fn mirror(world: &mut World) {
-    with_driver(world, |driver, world| {
-        let (Some(settings), Some(conductor)) = (&driver.settings, &mut driver.conductor) else { return };
-        // An instant that failed does not count: mirrors stay where they are when a part of it is in the tables.
-        if conductor.torn {
-            return;
-        }
-        driver.mirrors.follow(settings.mirrors, conductor, &mut driver.specs, world);
-    });
-}
-
-fn end(world: &mut World) {
-    let ended = with_driver(world, |driver, _| {
-        if driver.phase != Phase::Ending {
-            return None;
-        }
-        driver.phase = Phase::Ended;
-        let report = match &mut driver.conductor {
-            Some(conductor) => conductor.end(driver.wall),
-            None => driver.report(),
-        };
-        let exit = driver.settings.as_ref().is_some_and(|settings| settings.exit_at_end);
-        Some((report, exit))
-    });
-    let Some((report, exit)) = ended else { return };
-    if let Some(halt) = &report.halt {
-        tell(&format!("the run halted: {halt}"));
-    }
-    for refused in &report.refused {
-        tell(&format!("a plan could not come true: {refused}"));
-    }
-    for failure in &report.end_failures {
-        tell(&format!("the run failed at its end: {failure}"));
-    }
-    let complete = report.is_complete();
-    world.trigger(RunEnded { report });
-    if exit {
-        world.write_message(if complete { AppExit::Success } else { AppExit::error() });
-    }
-}
-
-/// A halt must reach whoever runs a program that has no log.
-fn tell(sentence: &str) {
-    // Nobody may be listening; the exit code says it too.
-    let _ = writeln!(std::io::stderr(), "{sentence}");
-}
-
-impl Driver {
-    fn report(&self) -> RunReport {
-        match &self.conductor {
-            Some(conductor) => RunReport { wall: self.wall, ..conductor.report() },
-            None => {
-                let text = match &self.settings {
-                    None => "ConductorPlugin is not part of this App; add it (or ChaconnePlugins)",
-                    Some(_) => "nothing ran the schedule Conduct; run the App's updates, or let the set Advance run",
-                };
-                let (settings, text) = (self.settings.clone().unwrap_or_default(), text.to_string());
-                let config = ConductorConfig { seed: settings.seed, ..ConductorConfig::default() };
-                let mut conductor = Conductor::nameless(config);
-                conductor.halt(None, HaltCause::Registration(vec![text]));
-                conductor.report()
-            }
-        }
+        Self { now: None, ticks: 0, world_hash, lateness: Duration::ZERO, ended: false }
     }
 }
 
@@ -376,14 +204,19 @@ pub trait ConductorAppExt {
     /// Runs every instant before `until` (or to the end of the run, if that comes first), and leaves the `App`
     /// queryable. Does the set-up rites (`finish`, `cleanup`, `Startup`) when they have not been done; runs whole
     /// updates, so that systems of `Update` see the world as in a windowed run. Called again, it goes on: runs in
-    /// pieces equal one run. The run has ended when [`ConductorPlugin::end`] is reached, nobody is due any more, or by
-    /// [`end_run`](Self::end_run).
+    /// pieces equal one run. With [`ConductorPlugin::pacing`], it returns when the wall clock is at `until`. The run has
+    /// ended when [`ConductorPlugin::end`] is reached, nobody is due any more, or by [`end_run`](Self::end_run) or a
+    /// [`StopHandle`].
     fn run_headless(&mut self, until: SimTime) -> RunReport;
 
     /// Ends the run where it is, as reaching its end would: monitors are told (a log gets its last line, a verification
     /// looks for what its log has more), and [`RunEnded`] is triggered. For runs in pieces, whose end is not known
     /// before. A run that has ended stays as it is.
     fn end_run(&mut self) -> RunReport;
+
+    /// What stops the run from anywhere: another thread, a system, a handler of signals. Before the run begins, or while it
+    /// goes on.
+    fn stop_handle(&mut self) -> StopHandle;
 
     /// Asks for an actor, and all under its path, to leave before the next instant.
     ///
@@ -395,10 +228,11 @@ pub trait ConductorAppExt {
 impl ConductorAppExt for App {
     fn add_actor(&mut self, actor: Actor) -> &mut Self {
         let driver = driver_of(self.world_mut());
+        let has_ended = driver.has_ended();
         match &mut driver.conductor {
             None => driver.actors.push(actor),
             // The report of a run that is over stays as it is.
-            Some(_) if driver.phase == Phase::Ended => {
+            Some(_) if has_ended => {
                 tell(&format!("cannot add `{}`: the run has ended", actor.path()));
             }
             Some(conductor) => {
@@ -470,8 +304,7 @@ impl ConductorAppExt for App {
                     tell("the run stands still: nothing ran the set ConductorSystems::Advance of the schedule Conduct");
                     break;
                 }
-                let next = driver.conductor.as_ref().and_then(Conductor::next_instant);
-                if driver.phase != Phase::Running || next.is_none_or(|time| time >= until) {
+                if driver.has_reached(until) {
                     break;
                 }
             }
@@ -483,14 +316,12 @@ impl ConductorAppExt for App {
 
     fn end_run(&mut self) -> RunReport {
         set_up(self);
-        let driver = driver_of(self.world_mut());
-        if let (Some(settings), Phase::Running) = (driver.settings.clone(), driver.phase) {
-            driver.start(&settings);
-            driver.phase = Phase::Ending;
-            end(self.world_mut());
-            self.world_mut().resource_mut::<RunStatus>().ended = true;
-        }
+        finish(self.world_mut(), false);
         driver_of(self.world_mut()).report()
+    }
+
+    fn stop_handle(&mut self) -> StopHandle {
+        driver_of(self.world_mut()).stop.clone()
     }
 
     fn remove_actor(&mut self, path: &ActorPath) -> Result<(), LeaveError> {

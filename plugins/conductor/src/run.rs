@@ -9,6 +9,7 @@ use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
 use crate::error::Halt;
+use crate::pacing::PacingReport;
 
 /// What a run did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +49,13 @@ pub struct RunReport {
     /// What monitors could not bring to its end once the run was over: a log that could not be closed, a verification
     /// that still expected something.
     pub end_failures: Vec<String>,
-    /// Wall time spent in stepping.
+    /// Whether the run was stopped from outside before its end: by a [`StopHandle`](crate::StopHandle), or because
+    /// its `App` exits. What was stepped is complete all the same.
+    pub stopped: bool,
+    /// Wall time spent in stepping; waiting for the wall clock does not count.
     pub wall: Duration,
+    /// How well a paced run kept time; `None` in a free run.
+    pub pacing: Option<PacingReport>,
 }
 
 impl RunReport {
@@ -59,7 +65,7 @@ impl RunReport {
         self.halt.is_none() && self.refused.is_empty() && self.end_failures.is_empty()
     }
 
-    /// Simulated seconds per wall second.
+    /// Simulated seconds per wall second of stepping.
     pub fn real_time_factor(&self) -> f64 {
         let simulated = self.now.map_or(0.0, |now| now.as_secs_f64());
         simulated / math::max(self.wall.as_secs_f64(), f64::MIN_POSITIVE)
@@ -74,6 +80,9 @@ impl fmt::Display for RunReport {
             "{} instants to {now} s, {} steps, {} signals, world hash {}",
             self.ticks, self.steps, self.signals, self.world_hash
         )?;
+        if self.stopped {
+            write!(f, "; stopped")?;
+        }
         if let Some(halt) = &self.halt {
             write!(f, "; halted: {halt}")?;
         }

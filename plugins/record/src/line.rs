@@ -172,6 +172,8 @@ pub enum Reason {
     Finished,
     /// The program ended before that, in good order.
     Left,
+    /// The run was stopped before that, from outside.
+    Stopped,
     /// The log was cut off, and has been recovered.
     Recovered,
 }
@@ -181,6 +183,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Finished => "finished",
             Self::Left => "left",
+            Self::Stopped => "stopped",
             Self::Recovered => "recovered",
         })
     }

@@ -144,10 +144,10 @@ impl Recorder {
         Err(LogError::Unfit { what })
     }
 
-    /// Writes the last line and closes the file. A run that halted before its first instant leaves an older log as it
-    /// is.
+    /// Writes the last line and closes the file. A run that halted or was stopped before its first instant leaves an older
+    /// log as it is.
     fn close(&mut self, end: End) -> Result<(), LogError> {
-        if matches!(end, End::Halted(_) | End::Ended(Reason::Left)) {
+        if matches!(end, End::Halted(_) | End::Ended(Reason::Left | Reason::Stopped)) {
             self.opened = None;
         }
         self.begin()?;
@@ -201,6 +201,7 @@ impl Monitor for Recorder {
 
     fn ended(&mut self, report: &RunReport) -> Result<(), MonitorError> {
         let end = match &report.halt {
+            None if report.stopped => End::Ended(Reason::Stopped),
             None => End::Ended(Reason::Finished),
             Some(halt) => End::Halted(Halted::of(halt)),
         };

@@ -228,7 +228,10 @@ impl Verifier {
         let Some(mut log) = self.log.take().filter(|_| !self.failed) else { return Ok(()) };
         let place = report.now.map(|now| (report.ticks.saturating_sub(1), now));
         let halted = report.halt.as_ref().map(Halted::of);
-        // Who halts the run from outside stops the verification with it.
+        // Who halts or stops the run from outside stops the verification with it.
+        if report.stopped {
+            return Ok(());
+        }
         if let Some(halt) = &report.halt
             && matches!(halt.cause, HaltCause::Monitor(_) | HaltCause::Mirror(_))
         {
@@ -255,7 +258,7 @@ impl Verifier {
         };
         let agrees = match (&last.end, &halted) {
             (End::Ended(Reason::Finished), None) => true,
-            (End::Ended(Reason::Left | Reason::Recovered), _) => true,
+            (End::Ended(Reason::Left | Reason::Stopped | Reason::Recovered), _) => true,
             (End::Halted(expected), Some(found)) => !expected.cause.is_of_the_world() || expected == found,
             (End::Halted(expected), None) => !expected.cause.is_of_the_world(),
             (End::Ended(Reason::Finished), Some(_)) => false,

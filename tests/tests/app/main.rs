@@ -1,9 +1,10 @@
-//! The conductor in a Bevy `App`: plugins in any order, the ways of running, mirrors, populations, the README's program.
+//! The conductor in a Bevy `App`: plugins in any order, the ways of running and stopping, real time, mirrors, populations, the README's program.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail their test by panicking")]
 
 mod membership;
 mod mirrors;
+mod pacing;
 mod plugin_order;
 mod populations;
 mod readme;

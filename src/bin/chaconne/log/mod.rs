@@ -116,6 +116,7 @@ fn end_text(last: &Last) -> String {
     match &last.end {
         End::Ended(Reason::Finished) => "the run finished".to_owned(),
         End::Ended(Reason::Left) => "the program left the run before its end".to_owned(),
+        End::Ended(Reason::Stopped) => "the run was stopped before its end".to_owned(),
         End::Ended(Reason::Recovered) => "the log had been cut off, and was recovered up to here".to_owned(),
         End::Halted(halted) => halt_text(halted),
     }
