@@ -58,7 +58,7 @@ pub fn of(actor: &str, signal: &str) -> String {
 
 /// The settings of the tests' worlds: world `w`, seed 1, one thread, typed hand-over.
 pub fn config() -> ConductorConfig {
-    ConductorConfig { world: "w".to_string(), seed: 1, threads: 1, typed: true }
+    ConductorConfig { world: "w".to_string(), seed: 1, threads: 1, typed: true, ..ConductorConfig::default() }
 }
 
 /// A world of these actors, in this order.

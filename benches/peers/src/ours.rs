@@ -30,8 +30,14 @@ pub(crate) fn build(n: usize, threads: usize) -> Result<Box<dyn Ring>, PeerError
 }
 
 fn conductor(world: &str, threads: usize) -> Result<Conductor, PeerError> {
-    Conductor::new(ConductorConfig { world: world.to_string(), seed: 42, threads, typed: true })
-        .map_err(PeerError::ours)
+    Conductor::new(ConductorConfig {
+        world: world.to_string(),
+        seed: 42,
+        threads,
+        typed: true,
+        ..ConductorConfig::default()
+    })
+    .map_err(PeerError::ours)
 }
 
 const fn period(milliseconds: u64) -> SimDuration {

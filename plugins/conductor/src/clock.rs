@@ -70,3 +70,10 @@ impl Deadline {
         self.length.saturating_sub(self.started.elapsed())
     }
 }
+
+/// The moment, for those who keep it.
+#[cfg(feature = "diagnostics")]
+#[allow(clippy::disallowed_methods, reason = "says when something was measured; no result depends on it")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}

@@ -38,6 +38,7 @@ use crate::pacing::PacingReport;
 use crate::registry::Registry;
 use crate::routing::{Routing, Sample};
 use crate::run::RunReport;
+use crate::timing::Timing;
 
 /// Settings of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,11 +52,13 @@ pub struct ConductorConfig {
     /// Hands values over as they are where types agree. Off, every value is parsed from its text, and each is checked
     /// at publish to read back as an equal value. Changes no result.
     pub typed: bool,
+    /// Measures what each step takes, for [`RunReport::timing`]. Changes no result.
+    pub timing: bool,
 }
 
 impl Default for ConductorConfig {
     fn default() -> Self {
-        Self { world: "world".to_string(), seed: 0, threads: 0, typed: true }
+        Self { world: "world".to_string(), seed: 0, threads: 0, typed: true, timing: false }
     }
 }
 
@@ -96,6 +99,7 @@ pub struct Conductor {
     /// What whoever drives the run says of it, for the report.
     pub(crate) stopped: bool,
     pub(crate) pacing: Option<PacingReport>,
+    pub(crate) timing: Timing,
 
     // Buffers that are used again at every instant.
     pub(crate) due: Vec<u32>,
@@ -158,6 +162,7 @@ impl Conductor {
             torn: false,
             stopped: false,
             pacing: None,
+            timing: Timing::new(config.timing),
             due: Vec::new(),
             tick_frame: Frame::new(),
             request: StepRequest::default(),
@@ -301,6 +306,7 @@ impl Conductor {
             stopped: self.stopped,
             wall: Duration::ZERO,
             pacing: self.pacing.clone(),
+            timing: self.timing_report(),
         }
     }
 

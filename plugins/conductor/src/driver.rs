@@ -115,6 +115,7 @@ impl Driver {
                 seed: settings.seed,
                 threads: settings.threads,
                 typed: settings.typed,
+                timing: settings.timing,
             };
             let mut errors: Vec<RegistrationError> = Vec::new();
             let mut conductor = Conductor::new(config.clone()).unwrap_or_else(|error| {

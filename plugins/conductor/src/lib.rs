@@ -257,7 +257,7 @@
 //! assert_eq!(thrown, 2);
 //! ```
 //!
-//! # Real time, and stopping
+//! # Real time, stopping, and where the time goes
 //!
 //! [`ConductorPlugin::pacing`] keeps a run in step with the wall clock: [`Pacing::RealTime`] with a factor, against one
 //! anchor, so that small delays do not add up, and with a limit beyond which a run that was held up is not caught up with.
@@ -266,6 +266,9 @@
 //!
 //! A [`StopHandle`] ends a run from outside at the next barrier, with its log complete; an `App` that exits does the same.
 //! [`RunReport::stopped`] says that it happened.
+//!
+//! [`ConductorPlugin::timing`] measures what every participant's steps take: [`RunReport::timing`], which prints as a
+//! table, and with the feature `diagnostics` Bevy's diagnostics.
 //!
 //! # Populations
 //!
@@ -290,6 +293,7 @@
 //! | what a run did | [`RunReport`], [`RunStatus`], [`RunEnded`] |
 //! | real time, and how late instants were | [`Pacing`], [`PacingReport`], module [`pacing`] |
 //! | ending a run from outside | [`StopHandle`] |
+//! | what the time went to | [`TimingReport`], `ConductorDiagnosticsPlugin` |
 //! | entities that follow actors | [`Mirror`], [`Mirroring`], [`Signal`], [`NextDue`], [`StepCounters`] |
 //! | agents in a `World` of their own | [`Population`], [`PopulationSignals`], [`PopulationRun`] |
 //! | joining and leaving at run time | [`Conductor::add`], [`ActorMaker`], [`ConductorWorldExt`], module [`membership`] |
@@ -302,6 +306,8 @@ mod clock;
 pub mod composite;
 pub mod conductor;
 mod delivery;
+#[cfg(feature = "diagnostics")]
+pub mod diagnostics;
 mod driver;
 pub mod error;
 mod failing;
@@ -318,9 +324,12 @@ mod registry;
 mod routing;
 pub mod run;
 pub mod stop;
+pub mod timing;
 
 pub use composite::{Actor, Group, Node};
 pub use conductor::{Conductor, ConductorConfig};
+#[cfg(feature = "diagnostics")]
+pub use diagnostics::ConductorDiagnosticsPlugin;
 pub use error::{Halt, HaltCause, LeaveError, RegistrationError};
 pub use host::process::HelperProgram;
 pub use hosting::{HelperName, Hosting, OnFailure, Placement};
@@ -332,3 +341,4 @@ pub use plugin::{Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, Co
 pub use population::{Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, Tick};
 pub use run::RunReport;
 pub use stop::StopHandle;
+pub use timing::{Timed, TimingReport};

@@ -1,6 +1,7 @@
 //! The report of a run.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chaconne_sim_core::fingerprint::Fingerprint;
@@ -10,6 +11,7 @@ use chaconne_sim_core::time::SimTime;
 
 use crate::error::Halt;
 use crate::pacing::PacingReport;
+use crate::timing::TimingReport;
 
 /// What a run did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +51,15 @@ pub struct RunReport {
     /// What monitors could not bring to its end once the run was over: a log that could not be closed, a verification
     /// that still expected something.
     pub end_failures: Vec<String>,
-    /// Whether the run was stopped from outside before its end: by a [`StopHandle`](crate::StopHandle), or because
-    /// its `App` exits. What was stepped is complete all the same.
+    /// Whether the run was stopped from outside before its end: by a [`StopHandle`](crate::StopHandle), a signal of the
+    /// operating system, or because its `App` exits. What was stepped is complete all the same.
     pub stopped: bool,
     /// Wall time spent in stepping; waiting for the wall clock does not count.
     pub wall: Duration,
     /// How well a paced run kept time; `None` in a free run.
     pub pacing: Option<PacingReport>,
+    /// What the time went to, when it was measured.
+    pub timing: Option<Arc<TimingReport>>,
 }
 
 impl RunReport {

@@ -10,7 +10,13 @@ use crate::{path, world_with};
 /// # Panics
 /// When an actor is refused.
 pub fn set_up(blueprint: &Blueprint, threads: usize, typed: bool, views: &Views) -> Conductor {
-    let config = ConductorConfig { world: blueprint.name.clone(), seed: blueprint.seed, threads, typed };
+    let config = ConductorConfig {
+        world: blueprint.name.clone(),
+        seed: blueprint.seed,
+        threads,
+        typed,
+        ..ConductorConfig::default()
+    };
     let mut world = world_with(config, blueprint.actors.iter().map(|actor| actor.build(views)));
     world.set_maker(Pool { nodes: blueprint.pool.clone(), views: views.clone() });
     for actor in &blueprint.planned_joins {

@@ -13,7 +13,13 @@ use chaconne_tests::{path, world_with};
 use super::{folder, lines};
 
 fn settings(blueprint: &Blueprint, threads: usize, typed: bool) -> ConductorConfig {
-    ConductorConfig { world: blueprint.name.clone(), seed: blueprint.seed, threads, typed }
+    ConductorConfig {
+        world: blueprint.name.clone(),
+        seed: blueprint.seed,
+        threads,
+        typed,
+        ..ConductorConfig::default()
+    }
 }
 
 fn actors(blueprint: &Blueprint) -> Vec<Actor> {
