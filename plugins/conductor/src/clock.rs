@@ -9,7 +9,10 @@ const SPIN: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 
-#[allow(clippy::disallowed_methods, reason = "wall time bounds slices and steps, paces and is reported; no result depends on it")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "wall time bounds slices and steps, paces and is reported; no result depends on it"
+)]
 impl Stopwatch {
     #[inline]
     pub(crate) fn start() -> Self {

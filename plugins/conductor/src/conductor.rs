@@ -32,6 +32,7 @@ use crate::delivery::Inboxes;
 use crate::error::{Halt, HaltCause, RegistrationError};
 use crate::host::process::HelperProgram;
 use crate::host::{Hosts, StepReply, StepRequest};
+use crate::instant::Parts;
 use crate::membership::{ActorMaker, Changes, Plans};
 use crate::monitor::{Monitor, Observation, RunStart, failure_of};
 use crate::pacing::PacingReport;
@@ -110,6 +111,8 @@ pub struct Conductor {
     pub(crate) requests: Vec<(u32, Request)>,
     /// What was observed since the last instant was shown to monitors.
     pub(crate) observed: Vec<Observation>,
+    /// What this instant spent outside of the conductor, where that is measured.
+    pub(crate) parts: Parts,
 }
 
 impl Conductor {
@@ -169,6 +172,7 @@ impl Conductor {
             replies: Vec::new(),
             requests: Vec::new(),
             observed: Vec::new(),
+            parts: Parts::default(),
         }
     }
 

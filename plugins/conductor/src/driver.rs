@@ -15,9 +15,10 @@ use crate::clock::{Stopwatch, sleep};
 use crate::composite::Actor;
 use crate::conductor::{Conductor, ConductorConfig};
 use crate::error::{HaltCause, RegistrationError};
+use crate::host::process::HelperProgram;
 use crate::membership::ActorMaker;
 use crate::mirror::{MirrorChanges, MirrorSpec, Mirrors};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Observation, Observed};
 use crate::pacing::{Pacer, Pacing};
 use crate::plugin::{ConductorPlugin, RunEnded, RunStatus};
 use crate::run::RunReport;
@@ -36,6 +37,7 @@ pub(crate) struct Driver {
     pub(crate) actors: Vec<Actor>,
     pub(crate) monitors: Vec<Box<dyn Monitor>>,
     pub(crate) maker: Option<Box<dyn ActorMaker>>,
+    pub(crate) helper: Option<HelperProgram>,
     /// Leaves that are planned, with their times.
     pub(crate) leaves: Vec<(ActorPath, SimTime)>,
     pub(crate) specs: Vec<Box<dyn MirrorSpec>>,
@@ -79,8 +81,13 @@ impl Pace {
         self.pacer.wait(time, self.clock.elapsed())
     }
 
-    fn begin(&mut self, time: SimTime) {
+    /// Takes note that an instant begins, and says so when it comes too late.
+    fn begin(&mut self, time: SimTime) -> Option<Observation> {
+        let before = self.pacer.slipped();
         self.lateness = self.pacer.begin(time, self.clock.elapsed());
+        let slipped = self.pacer.slipped() - before;
+        let what = Observed::Overrun { late: self.lateness, slipped };
+        (!slipped.is_zero()).then_some(Observation { time, path: None, what })
     }
 }
 
@@ -108,7 +115,7 @@ fn with_driver<R>(world: &mut World, work: impl FnOnce(&mut Driver, &mut World) 
 impl Driver {
     /// Makes the conductor out of what was collected; errors of registration halt it before its first instant.
     pub(crate) fn start(&mut self, settings: &ConductorPlugin) -> &mut Conductor {
-        let Self { conductor, actors, monitors, maker, leaves, pace, .. } = self;
+        let Self { conductor, actors, monitors, maker, helper, leaves, pace, .. } = self;
         conductor.get_or_insert_with(|| {
             let config = ConductorConfig {
                 world: settings.world.clone(),
@@ -123,6 +130,9 @@ impl Driver {
                 Conductor::nameless(ConductorConfig { seed: config.seed, ..ConductorConfig::default() })
             });
             conductor.maker = maker.take();
+            if let Some(program) = helper.take() {
+                conductor.set_helper(program);
+            }
             errors.extend(actors.drain(..).filter_map(|actor| conductor.add(actor).err()));
             let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             let leaves = leaves.drain(..);
@@ -169,7 +179,7 @@ impl Driver {
                 break;
             }
             if let Some(pace) = pace {
-                pace.begin(next);
+                conductor.observed.extend(pace.begin(next));
             }
             // A halt is in the conductor.
             let _ = conductor.step_instant();
@@ -304,6 +314,12 @@ pub(crate) fn end(world: &mut World) {
     }
     for refused in &report.refused {
         tell(&format!("a plan could not come true: {refused}"));
+    }
+    for removed in &report.removed {
+        tell(&format!("removed from the run: {removed}"));
+    }
+    for path in &report.left_behind {
+        tell(&format!("a step of `{path}` does not come back; its thread was left behind, and ends with this process"));
     }
     for failure in &report.end_failures {
         tell(&format!("the run failed at its end: {failure}"));

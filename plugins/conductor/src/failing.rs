@@ -92,8 +92,10 @@ impl Conductor {
             let actor = self.registry.actor[leaf.leaf as usize];
             let budgets = self.registry.special.get(&actor).map_or(&[][..], |special| &special.budgets);
             let budget = budgets.iter().find(|(position, _)| *position == leaf.position).map(|(_, budget)| *budget);
-            let took = Duration::from_nanos(nanos);
-            if let Some(budget) = budget.filter(|budget| took > *budget) {
+            if self.timing.step(leaf.leaf, nanos, budget)
+                && let Some(budget) = budget
+            {
+                let took = Duration::from_nanos(nanos);
                 self.changes.misses += 1;
                 let path = Some(self.registry.path[leaf.leaf as usize].clone());
                 self.observed.push(Observation { time: now, path, what: Observed::Budget { took, budget } });

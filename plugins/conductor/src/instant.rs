@@ -10,13 +10,23 @@ use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published};
 use chaconne_sim_core::time::SimTime;
 
+use std::time::Duration;
+
 use crate::agenda::Taken;
+use crate::clock::Stopwatch;
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause};
 use crate::host::{ActorStep, Host, LeafStep, ReplyPart, StepReply, StepRequest};
 use crate::hosting::OnFailure;
 use crate::monitor::{Instant, failure_of};
 use crate::routing::Sample;
+
+/// What an instant spent outside of the conductor's own work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
+    hosts: Duration,
+    monitors: Duration,
+}
 
 /// How many leaves ahead of the one being folded the routes of its outputs are asked for; slots follow each other mostly.
 const AHEAD: usize = 6;
@@ -37,6 +47,7 @@ impl Conductor {
         }
         self.start_monitors()?;
         let Some(now) = self.next_instant() else { return Ok(()) };
+        let started = self.timing.is_on().then(Stopwatch::start);
         // An instant whose last participant leaves at it is one still; a time at which a plan to join is refused is none.
         let earliest = self.agenda.next();
         let mut is_instant = self.changes.closing == Some(now) || self.agenda.next() == Some(now);
@@ -60,6 +71,12 @@ impl Conductor {
             Ok(())
         };
         self.due = due;
+        if let Some(started) = started {
+            let Parts { hosts, monitors } = std::mem::take(&mut self.parts);
+            if is_instant && result.is_ok() {
+                self.timing.instant(started.elapsed(), hosts, monitors);
+            }
+        }
         result.map_err(|halt| self.set_halt(halt))
     }
 
@@ -95,8 +112,12 @@ impl Conductor {
             let mut request = std::mem::take(&mut self.request);
             self.fill(&mut request, now, keep_texts, &due[at..end]);
             at = end;
+            let started = self.timing.is_on().then(Stopwatch::start);
             self.hosts.begin(request);
             let mut reply = self.hosts.finish();
+            if let Some(started) = started {
+                self.parts.hosts += started.elapsed();
+            }
             outgoing.append(&mut reply.outgoing);
             if failed.is_none() && reply.parts.iter().any(|part| !part.lost.is_empty() && part.failures.is_empty()) {
                 at -= self.lose(now, due, at, &mut reply);
@@ -158,7 +179,8 @@ impl Conductor {
         request.now = now;
         request.keep_texts = keep_texts;
         std::mem::swap(&mut request.outputs, &mut self.declared);
-        let Self { registry, inboxes, .. } = self;
+        let Self { registry, inboxes, timing, .. } = self;
+        let timed = timing.is_on();
         let mut current = u32::MAX;
         for &leaf in batch {
             let row = &mut registry.rows[leaf as usize];
@@ -166,14 +188,13 @@ impl Conductor {
             if slot != current {
                 current = slot;
                 let first_leaf = request.leaves.len() as u32;
-                let mut step =
-                    ActorStep { slot, size: row.size, first_leaf, heavy: false, removable: false, timed: false };
+                let mut step = ActorStep { slot, size: row.size, first_leaf, heavy: false, removable: false, timed };
                 if !registry.special.is_empty()
                     && let Some(special) = registry.special.get(&registry.actor[leaf as usize])
                 {
                     step.heavy = special.heavy;
                     step.removable = special.on_failure == OnFailure::Remove;
-                    step.timed = !special.budgets.is_empty();
+                    step.timed |= !special.budgets.is_empty();
                 }
                 request.actors.push(step);
             }
@@ -324,10 +345,14 @@ impl Conductor {
                 registry: &self.registry,
                 routing: &self.routing,
             };
+            let started = self.timing.is_on().then(Stopwatch::start);
             for monitor in &mut self.monitors {
                 if let Some(failure) = failure_of(|| monitor.instant(&instant)) {
                     failed.get_or_insert(failure);
                 }
+            }
+            if let Some(started) = started {
+                self.parts.monitors += started.elapsed();
             }
             for reply in std::mem::take(&mut self.replies) {
                 self.take_back(reply);

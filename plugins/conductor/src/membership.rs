@@ -423,7 +423,7 @@ impl Conductor {
     /// Takes an actor and all under it out of the world; `time` is the first that is not stepped, [`SimTime::MAX`] when that
     /// is the next instant.
     pub(crate) fn remove(&mut self, slot: u32, time: SimTime) {
-        let Self { registry, agenda, routing, inboxes, hosts, changes, plans, .. } = self;
+        let Self { registry, agenda, routing, inboxes, hosts, changes, plans, timing, .. } = self;
         registry.leave(slot, &mut |registry, id| {
             let Some(entry) = registry.entry(id.slot) else { return };
             let (path, first_leaf, leaves) = (entry.path.clone(), entry.first_leaf, entry.leaf_slots());
@@ -442,6 +442,9 @@ impl Conductor {
                 changes.leaves += 1;
             }
             leaves.clone().for_each(|leaf| routing.fade(leaf));
+            if timing.is_on() {
+                timing.left(leaves.clone(), &registry.path[leaves.start as usize..leaves.end as usize]);
+            }
             changes.fading.push((time, first_leaf, leaves.len() as u32));
             // Where one that is let go panics, nothing of it is left in the tables; the run halts.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| hosts.remove(leaves))) {

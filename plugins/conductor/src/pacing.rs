@@ -145,6 +145,11 @@ impl Pacer {
         late
     }
 
+    /// How much of the lateness so far is not caught up.
+    pub(crate) fn slipped(&self) -> Duration {
+        self.slipped
+    }
+
     /// Takes note of a moment at which the run still goes on, or ends.
     pub(crate) fn pass(&mut self, now: Duration) {
         self.seen = now;

@@ -16,6 +16,7 @@ use crate::composite::Actor;
 use crate::conductor::{Conductor, ConductorConfig};
 use crate::driver::{advance, driver_of, end, end_with_the_app, finish, mirror, tell};
 use crate::error::{HaltCause, LeaveError, RegistrationError};
+use crate::host::process::HelperProgram;
 use crate::membership::ActorMaker;
 use crate::mirror::{MirrorChanges, Mirroring, SignalSpec, watch_hierarchy, watch_removal};
 use crate::monitor::Monitor;
@@ -192,6 +193,9 @@ pub trait ConductorAppExt {
     /// Sets who makes the actors that participants ask for.
     fn set_maker(&mut self, maker: impl ActorMaker + 'static) -> &mut Self;
 
+    /// Sets which program helper processes run; see [`Hosting::process`](crate::Hosting::process).
+    fn set_helper(&mut self, program: HelperProgram) -> &mut Self;
+
     /// Plans that whoever has a path at a time leaves then; see [`Conductor::leave_at`]. Errors halt the run.
     fn plan_leave(&mut self, path: ActorPath, time: SimTime) -> &mut Self;
 
@@ -261,6 +265,15 @@ impl ConductorAppExt for App {
         match &mut driver.conductor {
             None => driver.maker = Some(Box::new(maker)),
             Some(conductor) => conductor.set_maker(maker),
+        }
+        self
+    }
+
+    fn set_helper(&mut self, program: HelperProgram) -> &mut Self {
+        let driver = driver_of(self.world_mut());
+        match &mut driver.conductor {
+            None => driver.helper = Some(program),
+            Some(conductor) => conductor.set_helper(program),
         }
         self
     }

@@ -148,7 +148,6 @@ pub(crate) struct Timing {
     monitors: StepTimes,
 }
 
-#[allow(dead_code, reason = "fed by the conductor and its hosts")]
 impl Timing {
     /// Collects nothing unless it is `on`.
     pub(crate) fn new(on: bool) -> Self {

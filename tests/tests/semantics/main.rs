@@ -5,8 +5,8 @@
 mod actors;
 mod advance;
 mod halts;
-mod helpers;
 mod hashes;
+mod helpers;
 mod hosting;
 mod inbox;
 mod joining;
