@@ -94,6 +94,11 @@ impl<'a> Params<'a> {
         &self.tree
     }
 
+    /// As compact JSON, from which [`from_json`](Params::from_json) reads exactly the same values; `{}` when they are absent.
+    pub fn to_json(&self) -> String {
+        self.tree.to_json()
+    }
+
     /// Whether nothing is given.
     pub fn is_empty(&self) -> bool {
         matches!(self.tree.kind(), Kind::Object(members) if members.is_empty())

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
+use chaconne_sim_core::time::SimDuration;
 use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
+use crate::quantity::Seconds;
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,7 +133,31 @@ fn a_wrong_value_is_shown_where_it_stands_with_its_field() {
     }
 }
 
+#[test]
+fn parameters_are_written_as_json_that_reads_back() {
+    let json = |text: &str| Params::from_json(text).unwrap().to_json();
+    assert_eq!(
+        json("{ speed: +.5, law: { idm: { headway: 0x10 } }, }"),
+        r#"{"speed":0.5,"law":{"idm":{"headway":16}}}"#
+    );
+    assert_eq!((json(" ").as_str(), Params::empty().to_json().as_str()), ("{}", "{}"));
+    // What has no JSON is refused when it is read.
+    assert!(Params::from_json("{ speed: -Infinity }").unwrap_err().what().starts_with("`Infinity` is not a number"));
+}
+
 proptest! {
+    #[test]
+    fn numbers_read_the_same_from_their_json(text in "[+-]?((0|[1-9][0-9]{0,30})([.][0-9]{0,30})?|[.][0-9]{1,9})([eE][+-]?[0-9]{1,2})?|[+-]?0x[0-9a-f]{1,15}") {
+        let given = Params::from_json(&text).unwrap();
+        let again = Params::from_json(&given.to_json()).unwrap();
+        prop_assert_eq!(given.read::<f64>().unwrap().to_bits(), again.read::<f64>().unwrap().to_bits());
+        prop_assert_eq!(given.read::<f32>().ok().map(f32::to_bits), again.read::<f32>().ok().map(f32::to_bits));
+        prop_assert_eq!(given.read::<u64>().ok(), again.read::<u64>().ok());
+        prop_assert_eq!(given.read::<i64>().ok(), again.read::<i64>().ok());
+        let time = |params: &Params<'_>| params.read::<Seconds<SimDuration>>().ok();
+        prop_assert_eq!(time(&given), time(&again));
+    }
+
     #[test]
     fn floats_are_those_that_rust_reads(text in "-?(0|[1-9][0-9]{0,30})([.][0-9]{1,30})?(e-?[0-9]{1,2})?") {
         prop_assert_eq!(read::<f64>(&text).unwrap().to_bits(), text.parse::<f64>().unwrap().to_bits());

@@ -22,6 +22,7 @@
 //! # Ok::<(), chaconne_scenario::text::TextError>(())
 //! ```
 
+mod json;
 mod parser;
 #[cfg(test)]
 mod tests;

@@ -164,6 +164,40 @@ fn document() -> impl Strategy<Value = String> {
     })
 }
 
+/// Whether two trees are the same but for their places and for how numbers are written.
+fn same(one: &Tree, other: &Tree) -> bool {
+    match (one.kind(), other.kind()) {
+        (Kind::Number(one), Kind::Number(other)) => {
+            let bits = |number: &Number| (number.as_f64().to_bits(), number.as_f32().to_bits(), number.integer());
+            bits(one) == bits(other)
+        }
+        (Kind::List(one), Kind::List(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Kind::Object(one), Kind::Object(other)) => {
+            let alike = |(one, other): (&Member, &Member)| one.key == other.key && same(&one.value, &other.value);
+            one.len() == other.len() && one.iter().zip(other).all(alike)
+        }
+        (one, other) => one == other,
+    }
+}
+
+#[test]
+fn json_keeps_order_and_digits_and_rewrites_what_json_cannot_say() {
+    for (text, json) in [
+        ("{ z: 1, a: [true, null,], 'a b': {} }", r#"{"z":1,"a":[true,null],"a b":{}}"#),
+        ("[+1.50, .5, -.5e3, 5., +7.E-2, 1e5, -0]", "[1.50,0.5,-0.5e3,5.0,7.0E-2,1e5,-0]"),
+        ("[0xff, -0X10, -0x0, 0xFFFFFFFFFFFFFFFF]", "[255,-16,-0,18446744073709551615]"),
+        ("[18446744073709551616, 9000000000.000000001]", "[18446744073709551616,9000000000.000000001]"),
+        (r#"'a"b\\c\n\u0001\x7f\u2028é'"#, "\"a\\\"b\\\\c\\n\\u0001\u{7f}\u{2028}é\""),
+    ] {
+        assert_eq!(parse(text).unwrap().to_json(), json);
+        assert_eq!(parse(json).unwrap().to_json(), json);
+    }
+    let deep = format!("{}{}", "[".repeat(MOST_LEVELS), "]".repeat(MOST_LEVELS));
+    assert_eq!(parse(&deep).unwrap().to_json(), deep);
+}
+
 /// What we refuse and the other reader takes, by the words of our error.
 const OURS_ALONE: [&str; 6] = [
     "already; leave one of the two",
@@ -197,6 +231,25 @@ proptest! {
     #[test]
     fn documents_read_as_another_reader_reads_them(text in document()) {
         compare(&text)?;
+    }
+
+    #[test]
+    fn a_document_and_its_json_read_as_the_same_values(text in document()) {
+        if let Ok(tree) = parse(&text) {
+            let json = tree.to_json();
+            let again = parse(&json).map_err(|error| TestCaseError::fail(format!("{json}: {error}")))?;
+            prop_assert!(same(&tree, &again), "{text} became {json}");
+            prop_assert_eq!(again.to_json(), json.clone());
+            // It is JSON, not only JSON5.
+            prop_assert!(serde_json::from_str::<Value>(&json).is_ok(), "{json}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_quoted_so_that_it_reads_back(text: String) {
+        let json = Tree::new(Place::START, Kind::Text(text.clone())).to_json();
+        prop_assert_eq!(parse(&json).unwrap(), Tree::new(Place::START, Kind::Text(text.clone())));
+        prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     #[test]
