@@ -107,6 +107,48 @@ pub struct MakeError {
     pub mistake: Mistake,
 }
 
+/// Why a run's setting could not be written as text, or not be had again from its text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingError {
+    /// A path that text cannot hold.
+    #[error("the path `{path}` is not UTF-8, so that no other process can be told of it; rename what it leads through")]
+    Path {
+        /// The path, as far as it can be shown.
+        path: String,
+    },
+    /// What was read is not the text of a setting.
+    #[error("this is not the text of a setting: {source}")]
+    Text {
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A shared field could not be loaded.
+    #[error("cannot load the field `{field}`: {what}")]
+    Field {
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// What was read before cannot be read any more.
+    #[error("cannot read `{file}`, which the scenario was read with: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What was read before was something else.
+    #[error(
+        "the file `{file}` has changed since the scenario was read; run it again, and leave its files alone meanwhile"
+    )]
+    Changed {
+        /// The file.
+        file: String,
+    },
+}
+
 /// Why a scenario cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

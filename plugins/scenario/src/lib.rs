@@ -88,7 +88,7 @@ pub mod world;
 #[doc(hidden)]
 pub use {schemars, serde};
 
-pub use error::{FactoryError, MakeError, Mistake, ScenarioError};
+pub use error::{FactoryError, MakeError, Mistake, ScenarioError, SettingError};
 pub use factory::{ActorSpec, Factories, Loaded, NodeSpec, Setting, Shared, Site};
 pub use params::{ParamError, Params};
 pub use quantity::{Orientation, Seconds};

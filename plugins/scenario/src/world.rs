@@ -6,6 +6,7 @@ use chaconne_conductor::{Actor, ActorMaker, Conductor, ConductorAppExt};
 use chaconne_sim_core::membership::{JoinRequest, NodeRequest};
 use chaconne_sim_core::path::ActorPath;
 
+use crate::error::SettingError;
 use crate::factory::{ActorSpec, Factories, NodeSpec, Setting};
 use crate::params::Params;
 use crate::scenario::Scenario;
@@ -21,6 +22,37 @@ impl Maker {
     /// A maker for a run.
     pub fn new(factories: Factories, setting: Setting) -> Self {
         Self { factories, setting }
+    }
+}
+
+impl Factories {
+    /// What makes the actors of a run in another process, from the text of the run's [setting](Setting::to_text).
+    ///
+    /// ```
+    /// use chaconne_conductor::ActorMaker;
+    /// use chaconne_scenario::{Factories, Setting, Site};
+    /// use chaconne_sim_core::membership::JoinRequest;
+    /// # use chaconne_sim_core::{context::StepCtx, error::StepResult, participant::Participant};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Nothing {}
+    /// # struct Lamp;
+    /// # impl Participant for Lamp { fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult { Ok(ctx.never()) } }
+    ///
+    /// let mut factories = Factories::default();
+    /// factories.add("lamp", "a lamp that blinks", |_: Nothing, _: &Site<'_>| Ok::<_, String>(Lamp))?;
+    /// let text = Setting::new("house", 42).to_text()?;
+    ///
+    /// // In the other process, in which the same is registered:
+    /// let mut maker = factories.maker(&text)?;
+    /// let porch = maker.make(&JoinRequest::new("porch", "lamp"), &"porch".parse()?)?;
+    /// assert_eq!(porch.path(), "porch");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Setting::from_text`].
+    pub fn maker(&self, setting_text: &str) -> Result<Maker, SettingError> {
+        Ok(Maker::new(self.clone(), Setting::from_text(setting_text, self)?))
     }
 }
 

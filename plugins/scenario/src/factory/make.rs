@@ -5,28 +5,10 @@ use chaconne_conductor::{Actor, Group, Node};
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
-use super::{Factories, Make, Shared, Site};
+use super::{Factories, Make, Setting, Site};
 use crate::error::{MakeError, Mistake};
 use crate::params::{Params, nearest};
 use crate::text::Place;
-
-/// The run for which actors are made.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// The world's name.
-    pub world: String,
-    /// The run's seed.
-    pub seed: u64,
-    /// The values of shared fields.
-    pub shared: Shared,
-}
-
-impl Setting {
-    /// A run without shared values.
-    pub fn new(world: impl Into<String>, seed: u64) -> Self {
-        Self { world: world.into(), seed, shared: Shared::default() }
-    }
-}
 
 /// An actor that is asked for.
 #[derive(Clone, Debug)]

@@ -28,6 +28,7 @@
 //! ```
 
 mod make;
+mod setting;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -47,7 +48,8 @@ use chaconne_sim_core::rng::{DetRng, Domain, StreamKey};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 
-pub use make::{ActorSpec, NodeSpec, Setting};
+pub use make::{ActorSpec, NodeSpec};
+pub use setting::Setting;
 pub use shared::{Loaded, Shared};
 
 pub(crate) use make::{Made, check_depth};
@@ -55,7 +57,7 @@ pub(crate) use make::{Made, check_depth};
 use crate::error::{FactoryError, Mistake};
 use crate::params::{ParamError, Params};
 use crate::scenario::FIELDS;
-use shared::{Share, SharedValue};
+use shared::{Share, SharedValue, Source};
 
 /// What a factory may know of the place for which it makes something.
 #[derive(Clone, Copy)]
@@ -300,7 +302,8 @@ impl Factories {
             return Err(Mistake::new(params.place(), format!("unknown field `{field}`")));
         };
         let SharedValue { value, files } = (share.load)(params, base)?;
-        shared.insert(share.type_id, value);
+        let source = Source::new(field, params, base, &files).map_err(|what| Mistake::new(params.place(), what))?;
+        shared.insert(share.type_id, value, Some(source));
         Ok(files)
     }
 }

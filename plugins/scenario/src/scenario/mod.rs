@@ -38,7 +38,7 @@ use chaconne_sim_core::time::SimTime;
 pub(crate) use file::FIELDS;
 pub use schema::{scenario_schema, scenario_schema_text};
 
-use crate::error::{Mistake, ScenarioError};
+use crate::error::{Mistake, ScenarioError, SettingError};
 use crate::factory::{Factories, Setting};
 use crate::text::{self, MOST_BYTES};
 
@@ -120,6 +120,15 @@ impl Scenario {
     /// The run's seed.
     pub fn seed(&self) -> u64 {
         self.setting.seed
+    }
+
+    /// What a helper process has to be told so that it makes the same actors: see [`Setting::to_text`], and
+    /// [`Factories::maker`] for the other side.
+    ///
+    /// # Errors
+    /// When the path of the scenario's folder or of a file is not UTF-8.
+    pub fn setting_text(&self) -> Result<String, SettingError> {
+        self.setting.to_text()
     }
 }
 
