@@ -92,5 +92,5 @@ pub use error::{FactoryError, MakeError, Mistake, ScenarioError, SettingError};
 pub use factory::{ActorSpec, Factories, Loaded, NodeSpec, Setting, Shared, Site};
 pub use params::{ParamError, Params};
 pub use quantity::{Orientation, Seconds};
-pub use scenario::{Overrides, Scenario, scenario_schema, scenario_schema_text};
+pub use scenario::{HostOverride, HostOverrideError, Overrides, Scenario, scenario_schema, scenario_schema_text};
 pub use world::{AddError, Maker, ScenarioAppExt};

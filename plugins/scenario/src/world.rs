@@ -2,26 +2,34 @@
 
 use bevy_app::App;
 use chaconne_conductor::error::{LeaveError, RegistrationError};
-use chaconne_conductor::{Actor, ActorMaker, Conductor, ConductorAppExt};
-use chaconne_sim_core::membership::{JoinRequest, NodeRequest};
+use chaconne_conductor::{Actor, ActorMaker, Conductor, ConductorAppExt, Placement};
+use chaconne_sim_core::membership::JoinRequest;
 use chaconne_sim_core::path::ActorPath;
 
 use crate::error::SettingError;
 use crate::factory::{ActorSpec, Factories, NodeSpec, Setting};
-use crate::params::Params;
-use crate::scenario::Scenario;
+use crate::scenario::{HostOverride, Scenario};
 
 /// Makes the actors that participants and drivers ask for, by registered factories.
 #[derive(Clone)]
 pub struct Maker {
     factories: Factories,
     setting: Setting,
+    host: Option<HostOverride>,
 }
 
 impl Maker {
-    /// A maker for a run.
+    /// A maker for a run. What it makes is stepped where the conductor steps who says nothing.
     pub fn new(factories: Factories, setting: Setting) -> Self {
-        Self { factories, setting }
+        Self { factories, setting, host: None }
+    }
+
+    /// Says where those are stepped that it makes. For a helper process nothing is made: the request is passed on to it, and
+    /// it says what is wrong with it.
+    #[must_use]
+    pub fn hosted(mut self, host: Option<HostOverride>) -> Self {
+        self.host = host;
+        self
     }
 }
 
@@ -58,27 +66,17 @@ impl Factories {
 
 impl ActorMaker for Maker {
     fn make(&mut self, request: &JoinRequest, _: &ActorPath) -> Result<Actor, String> {
+        let hosting = self.host.map(|host| host.of_request(&request.path)).unwrap_or_default();
+        if matches!(hosting.placement, Placement::Process(_)) {
+            return Ok(Actor::requested(&request.path, request.node.clone()).hosted(hosting));
+        }
         // The times of a request are the conductor's affair, and so is its path.
-        let spec = ActorSpec::new(&request.path, spec_of(&request.node)?);
-        self.factories.make(&self.setting, &spec).map_err(|error| match error.mistake.place {
+        let spec = ActorSpec::new(&request.path, NodeSpec::of_request(&request.node)?);
+        let made = self.factories.make(&self.setting, &spec).map(|actor| actor.hosted(hosting));
+        made.map_err(|error| match error.mistake.place {
             Some(place) => format!("{} (column {} of its parameters)", error.mistake.what, place.column),
             None => error.mistake.what,
         })
-    }
-}
-
-/// A place in the tree of a request, as factories are asked for it.
-fn spec_of(node: &NodeRequest) -> Result<NodeSpec<'_>, String> {
-    match node {
-        NodeRequest::Made { factory, params } => {
-            let params = Params::from_json(params)
-                .map_err(|error| format!("the parameters of `{factory}` are no JSON: {}", error.what()))?;
-            Ok(NodeSpec::made(factory, params))
-        }
-        NodeRequest::Group(children) => {
-            let children = children.iter().map(|(name, child)| Ok((name.as_str(), spec_of(child)?)));
-            Ok(NodeSpec::Group(children.collect::<Result<_, String>>()?))
-        }
     }
 }
 
@@ -88,7 +86,7 @@ impl Scenario {
     /// # Errors
     /// What the conductor refuses: the first actor or leave.
     pub fn add_to(self, conductor: &mut Conductor, factories: &Factories) -> Result<(), AddError> {
-        conductor.set_maker(Maker::new(factories.clone(), self.setting));
+        conductor.set_maker(Maker::new(factories.clone(), self.setting).hosted(self.host));
         for actor in self.actors {
             conductor.add(actor)?;
         }
@@ -123,7 +121,7 @@ pub trait ScenarioAppExt {
 
 impl ScenarioAppExt for App {
     fn add_scenario(&mut self, scenario: Scenario, factories: &Factories) -> &mut Self {
-        self.set_maker(Maker::new(factories.clone(), scenario.setting));
+        self.set_maker(Maker::new(factories.clone(), scenario.setting).hosted(scenario.host));
         for actor in scenario.actors {
             self.add_actor(actor);
         }

@@ -6,11 +6,15 @@ mod toys;
 use chaconne_sim_core::rng::{DetRng, Domain, StreamKey};
 use fuzz_one::fuzz_one;
 
-const CORPUS: [&str; 3] =
-    [include_str!("corpus/whole.json5"), include_str!("corpus/mistakes.json5"), include_str!("corpus/text.json5")];
+const CORPUS: [&str; 4] = [
+    include_str!("corpus/whole.json5"),
+    include_str!("corpus/mistakes.json5"),
+    include_str!("corpus/text.json5"),
+    include_str!("corpus/hosts.json5"),
+];
 
 /// What a mutation puts in: words of the format, signs of JSON5, and values at the ends of ranges.
-const WORDS: [&str; 37] = [
+const WORDS: [&str; 43] = [
     "{",
     "}",
     "[",
@@ -46,6 +50,12 @@ const WORDS: [&str; 37] = [
     "params: {},",
     "at: 1,",
     "leaves_at: 2,",
+    "host: 'local',",
+    "host: 'process',",
+    "helper: 'a',",
+    "timeout: 1,",
+    "memory_mib: 16,",
+    "budget: 1e-3,",
     "world: 'w',",
     "/",
 ];
@@ -76,6 +86,7 @@ fn the_corpus_is_read_with_the_mistakes_that_it_was_written_with() {
     assert_eq!(fuzz_one(CORPUS[0].as_bytes()), 0);
     assert!(fuzz_one(CORPUS[1].as_bytes()) >= 8);
     assert_eq!(fuzz_one(CORPUS[2].as_bytes()), 0);
+    assert_eq!(fuzz_one(CORPUS[3].as_bytes()), 0);
     for text in CORPUS {
         for end in 0..text.len() {
             fuzz_one(&text.as_bytes()[..end]);

@@ -55,9 +55,9 @@ fn a_world_needs_no_more_than_a_name() {
 #[test]
 fn overrides_replace_what_the_file_says() {
     let read = |overrides| Scenario::from_text(WHOLE, "x.json5", Path::new(""), &factories(), overrides);
-    let scenario = read(Overrides { seed: Some(7), end: Some(secs(3)) }).unwrap();
+    let scenario = read(Overrides { seed: Some(7), end: Some(secs(3)), ..Overrides::default() }).unwrap();
     assert_eq!((scenario.seed(), scenario.end), (7, Some(secs(3))));
-    let error = read(Overrides { seed: None, end: Some(SimTime::ZERO) }).unwrap_err();
+    let error = read(Overrides { end: Some(SimTime::ZERO), ..Overrides::default() }).unwrap_err();
     assert_eq!(
         error.to_string(),
         "scenario file `x.json5`: the end that was asked for must be above 0 s; choose a later one"

@@ -2,8 +2,9 @@
 
 use chaconne_conductor::population::{Population, PopulationParticipant};
 use chaconne_conductor::{Actor, Group, Node};
+use chaconne_sim_core::membership::NodeRequest;
 use chaconne_sim_core::path::ActorPath;
-use chaconne_sim_core::time::SimTime;
+use chaconne_sim_core::time::{SimDuration, SimTime};
 
 use super::{Factories, Make, Setting, Site};
 use crate::error::{MakeError, Mistake};
@@ -35,6 +36,17 @@ pub enum NodeSpec<'a> {
         /// Where its name stands, if in a text.
         place: Option<Place>,
     },
+    /// What a factory of populations makes.
+    Population {
+        /// The factory's name.
+        factory: &'a str,
+        /// What it is given.
+        params: Params<'a>,
+        /// Where its name stands, if in a text.
+        place: Option<Place>,
+        /// The time between ticks, above zero; what the factory says unless given.
+        every: Option<SimDuration>,
+    },
     /// Ordered children, by name.
     Group(Vec<(&'a str, NodeSpec<'a>)>),
 }
@@ -60,10 +72,63 @@ impl<'a> ActorSpec<'a> {
     }
 }
 
+/// What stands in a request between a factory's name and the time between ticks. No name has spaces.
+const EVERY: &str = " every ";
+
 impl<'a> NodeSpec<'a> {
     /// What a factory makes of parameters.
     pub fn made(factory: &'a str, params: Params<'a>) -> Self {
         Self::Made { factory, params, place: None }
+    }
+
+    /// As a request, which can be told to another process. The pace of a population stands behind its factory's name:
+    /// `traffic/fleet every 0.1`.
+    ///
+    /// ```
+    /// use chaconne_scenario::{NodeSpec, Params};
+    ///
+    /// let lens = || NodeSpec::made("lens", Params::from_json("{ f: .5 }").unwrap());
+    /// let request = NodeSpec::Group(vec![("left", lens()), ("right", lens())]).to_request();
+    /// assert_eq!(NodeSpec::of_request(&request)?.to_request(), request);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn to_request(&self) -> NodeRequest {
+        match self {
+            Self::Population { factory, params, every: Some(every), .. } => {
+                NodeRequest::Made { factory: format!("{factory}{EVERY}{every}"), params: params.to_json() }
+            }
+            Self::Made { factory, params, .. } | Self::Population { factory, params, .. } => {
+                NodeRequest::Made { factory: (*factory).to_owned(), params: params.to_json() }
+            }
+            Self::Group(children) => {
+                let child = |(name, child): &(&str, Self)| ((*name).to_owned(), child.to_request());
+                NodeRequest::Group(children.iter().map(child).collect())
+            }
+        }
+    }
+
+    /// What a request asks for.
+    ///
+    /// # Errors
+    /// When parameters are no JSON, or a pace is no time above zero.
+    pub fn of_request(request: &'a NodeRequest) -> Result<Self, String> {
+        match request {
+            NodeRequest::Made { factory, params } => {
+                let params = Params::from_json(params)
+                    .map_err(|error| format!("the parameters of `{factory}` are no JSON: {}", error.what()))?;
+                let Some((factory, every)) = factory.split_once(EVERY) else { return Ok(Self::made(factory, params)) };
+                match every.parse::<SimDuration>() {
+                    Ok(every) if every.is_positive() => {
+                        Ok(Self::Population { factory, params, place: None, every: Some(every) })
+                    }
+                    _ => Err(format!("`{factory}` cannot tick every `{every}`; give a time in seconds above 0")),
+                }
+            }
+            NodeRequest::Group(children) => {
+                let child = |(name, child): &'a (String, NodeRequest)| Ok((name.as_str(), Self::of_request(child)?));
+                Ok(Self::Group(children.iter().map(child).collect::<Result<_, String>>()?))
+            }
+        }
     }
 }
 
@@ -89,11 +154,16 @@ impl Made {
                 Actor::of(path.as_str(), PopulationParticipant::from(population.first_due(first_due))).heavy()
             }
         };
-        let actor = actor.first_due(first_due);
-        match leaves_at {
-            Some(time) => actor.leaves_at(time),
-            None => actor,
-        }
+        with_life(actor, first_due, leaves_at)
+    }
+}
+
+/// Sets both times of an actor.
+pub(crate) fn with_life(actor: Actor, first_due: SimTime, leaves_at: Option<SimTime>) -> Actor {
+    let actor = actor.first_due(first_due);
+    match leaves_at {
+        Some(time) => actor.leaves_at(time),
+        None => actor,
     }
 }
 
@@ -157,6 +227,17 @@ impl Factories {
                 let made = self.call(factory, *place, params, &Site { setting, path, actor });
                 made.map_err(|mistake| wrong(path.as_str(), mistake)).ok()
             }
+            NodeSpec::Population { factory, params, place, every } => {
+                let made = self.make_population((factory, *place), params, &Site { setting, path, actor });
+                let paced = made.map(|population| match every {
+                    Some(every) => population.every(*every),
+                    None => population,
+                });
+                paced
+                    .map_err(|mistake| wrong(path.as_str(), mistake))
+                    .ok()
+                    .map(|paced| Made::Population(Box::new(paced)))
+            }
             NodeSpec::Group(children) if children.is_empty() => {
                 wrong(path.as_str(), Mistake::new(None, "it has no children; give it at least one"));
                 None
@@ -193,20 +274,18 @@ impl Factories {
     }
 
     /// Makes a population.
-    pub(crate) fn make_population(
+    fn make_population(
         &self,
-        setting: &Setting,
-        path: &ActorPath,
-        (name, place): (&str, Place),
+        (name, place): (&str, Option<Place>),
         params: &Params<'_>,
+        site: &Site<'_>,
     ) -> Result<Population, Mistake> {
-        let is_population = |make: &Make| matches!(make, Make::Population(_));
         match self.factories.get(name).map(|factory| &factory.make) {
-            Some(Make::Population(make)) => make(params, &Site { setting, path, actor: path }),
+            Some(Make::Population(make)) => make(params, site),
             Some(Make::Node(_)) => {
                 Err(Mistake::new(place, format!("`{name}` does not make populations; write it under `actors`")))
             }
-            None => Err(Mistake::new(place, self.unknown(name, is_population))),
+            None => Err(Mistake::new(place, self.unknown(name, |make| matches!(make, Make::Population(_))))),
         }
     }
 

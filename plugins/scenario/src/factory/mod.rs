@@ -52,7 +52,7 @@ pub use make::{ActorSpec, NodeSpec};
 pub use setting::Setting;
 pub use shared::{Loaded, Shared};
 
-pub(crate) use make::{Made, check_depth};
+pub(crate) use make::{check_depth, with_life};
 
 use crate::error::{FactoryError, Mistake};
 use crate::params::{ParamError, Params};

@@ -150,3 +150,29 @@ fn whole(path: &Path) -> PathBuf {
     // Only an unknown working folder has no absolute path; a relative one is then as good.
     absolute(path).unwrap_or_else(|_| path.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_told_from_the_root() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!([Path::new(""), Path::new(".")].map(whole), [here.clone(), here.clone()]);
+        assert_eq!(whole(Path::new("a/../b")), here.join("a/../b"));
+        assert_eq!(whole(&here), here);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_text_cannot_hold_is_an_error() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let base = Path::new(std::ffi::OsStr::from_bytes(b"/road\xff"));
+        let mut shared = Shared::default();
+        let source = Source::new("road", &Params::empty(), base, &[]).unwrap();
+        shared.insert(std::any::TypeId::of::<u8>(), std::sync::Arc::new(1_u8), Some(source));
+        let error = Setting { shared, ..Setting::new("w", 1) }.to_text().unwrap_err().to_string();
+        assert!(error.starts_with("the path `/road") && error.contains("is not UTF-8"), "{error}");
+    }
+}

@@ -2,17 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use chaconne_conductor::Actor;
+use chaconne_conductor::{Actor, Hosting, Placement};
 use chaconne_sim_core::path::{ActorPath, is_segment};
-use chaconne_sim_core::time::SimTime;
+use chaconne_sim_core::time::{SimDuration, SimTime};
 use serde::de::DeserializeOwned;
 
-use super::file::{ActorEntry, ChildEntry, FIELDS, Given, JoinEntry, Later, LeaveEntry, PopulationEntry, ScenarioFile};
+use super::file::{
+    ActorEntry, ChildEntry, FIELDS, Given, HostFields, JoinEntry, Later, LeaveEntry, PopulationEntry, ScenarioFile,
+};
+use super::host::{HostOverride, hosting, wall};
 use super::timeline::{Arrival, Departure, Part, check};
 use super::{Overrides, Scenario};
 use crate::error::Mistake;
-use crate::factory::{Factories, Made, NodeSpec, Setting, Shared, check_depth};
+use crate::factory::{Factories, NodeSpec, Setting, Shared, check_depth, with_life};
 use crate::params::{Params, Placed, Unread, nearest};
+use crate::quantity::Period;
 use crate::text::{Kind, Place, Tree};
 
 /// Reads a file's tree.
@@ -22,7 +26,7 @@ pub(super) fn load(
     factories: &Factories,
     overrides: Overrides,
 ) -> Result<Scenario, Vec<Mistake>> {
-    let mut loader = Loader { tree, factories, mistakes: Vec::new(), makes: true };
+    let mut loader = Loader { tree, factories, host: overrides.host, mistakes: Vec::new(), makes: true, turn: 0 };
     let (own, fields) = loader.split();
     // Without what the whole says there is no sense in looking at its parts.
     let file: ScenarioFile = match Params::new(&own).read() {
@@ -65,16 +69,20 @@ pub(super) fn load(
     joins.sort_by_key(|(at, _)| *at);
     let mut leaves: Vec<_> = departures.into_iter().map(|departure| (departure.at, departure.path)).collect();
     leaves.sort_by_key(|(at, _)| *at);
-    Ok(Scenario { setting, end, actors, joins, leaves, inputs })
+    Ok(Scenario { setting, end, actors, joins, leaves, host: overrides.host, inputs })
 }
 
 struct Loader<'t> {
     tree: &'t Tree,
     factories: &'t Factories,
+    /// Where actors are stepped, if not where the file says.
+    host: Option<HostOverride>,
     mistakes: Vec<Mistake>,
     /// Whether what a file asks for is made: not when a shared value is missing, which would be reported once more by
     /// everything that wants it.
     makes: bool,
+    /// Of the next actor, in the order of the file.
+    turn: usize,
 }
 
 /// What an actor or a part is made of.
@@ -87,6 +95,7 @@ struct Content {
 /// A node that has been read, not made: owns its names so that a [`NodeSpec`] can borrow them.
 enum ReadNode<'t> {
     Made { kind: Placed<String>, params: Params<'t> },
+    Population { kind: Placed<String>, params: Params<'t>, every: Option<SimDuration> },
     Group(Vec<(String, ReadNode<'t>)>),
 }
 
@@ -96,6 +105,12 @@ impl ReadNode<'_> {
             Self::Made { kind, params } => {
                 NodeSpec::Made { factory: &kind.value, params: params.clone(), place: Some(kind.place) }
             }
+            Self::Population { kind, params, every } => NodeSpec::Population {
+                factory: &kind.value,
+                params: params.clone(),
+                place: Some(kind.place),
+                every: *every,
+            },
             Self::Group(children) => {
                 NodeSpec::Group(children.iter().map(|(name, child)| (name.as_str(), child.spec())).collect())
             }
@@ -143,10 +158,11 @@ impl<'t> Loader<'t> {
         let mut arrivals = Vec::new();
         for unread in entries {
             let Some(entry) = self.read(unread) else { continue };
+            let host = entry.host();
             let content = Content { kind: entry.kind, params: entry.params, children: entry.children };
             let first_due = entry.first_due.map_or(SimTime::ZERO, |time| time.get());
-            let asked = Asked { path: entry.path, first_due, leaves_at: entry.leaves_at, joins: false };
-            arrivals.extend(self.arrival(setting, unread.place, asked, content));
+            let asked = Asked { path: entry.path, first_due, leaves_at: entry.leaves_at, joins: false, host };
+            arrivals.extend(self.actor(setting, unread.place, asked, content));
         }
         arrivals
     }
@@ -155,9 +171,10 @@ impl<'t> Loader<'t> {
         let mut arrivals = Vec::new();
         for unread in entries {
             let Some(entry) = self.read(unread) else { continue };
+            let (host, first_due) = (entry.host(), entry.at.get());
             let content = Content { kind: entry.kind, params: entry.params, children: entry.children };
-            let asked = Asked { path: entry.path, first_due: entry.at.get(), leaves_at: entry.leaves_at, joins: true };
-            arrivals.extend(self.arrival(setting, unread.place, asked, content));
+            let asked = Asked { path: entry.path, first_due, leaves_at: entry.leaves_at, joins: true, host };
+            arrivals.extend(self.actor(setting, unread.place, asked, content));
         }
         arrivals
     }
@@ -177,34 +194,14 @@ impl<'t> Loader<'t> {
         let mut arrivals = Vec::new();
         for unread in entries {
             let Some(entry) = self.read(unread) else { continue };
+            let host = entry.host();
             let first_due = entry.first_due.map_or(SimTime::ZERO, |time| time.get());
-            let asked = Asked { path: entry.path, first_due, leaves_at: entry.leaves_at, joins: false };
+            let asked = Asked { path: entry.path, first_due, leaves_at: entry.leaves_at, joins: false, host };
             let params = self.params(entry.params.as_ref(), entry.kind.place);
-            let Some((path, leaves_at)) = self.frame(&asked) else { continue };
-            let mut actor = None;
-            if self.makes {
-                let kind = (entry.kind.value.as_str(), entry.kind.place);
-                match self.factories.make_population(setting, &path, kind, &params) {
-                    Ok(population) => {
-                        let population = match entry.every {
-                            Some(every) => population.every(every.get()),
-                            None => population,
-                        };
-                        let made = Made::Population(Box::new(population));
-                        actor = Some(made.into_actor(&path, first_due, leaves_at));
-                    }
-                    Err(mistake) => self.mistakes.push(placed(mistake, entry.kind.place)),
-                }
-            }
-            arrivals.push(Arrival {
-                path,
-                place: asked.path.place,
-                is_made: true,
-                parts: Vec::new(),
-                joins_at: None,
-                leaves_at,
-                actor,
-            });
+            let node = ReadNode::Population { kind: entry.kind, params, every: entry.every.map(Period::get) };
+            let Some(frame) = self.frame(asked) else { continue };
+            let named = Named { parts: Vec::new(), is_made: true };
+            arrivals.push(self.arrival(setting, unread.place, frame, Some(node), named));
         }
         arrivals
     }
@@ -213,8 +210,14 @@ impl<'t> Loader<'t> {
         unread.read(self.tree).map_err(|error| self.mistakes.push(error.into())).ok()
     }
 
-    /// Checks path and times. Times that do not fit together are a mistake, but do not hide the rest.
-    fn frame(&mut self, asked: &Asked) -> Option<(ActorPath, Option<SimTime>)> {
+    /// Checks path, times and host. What does not fit together is a mistake, but does not hide the rest.
+    fn frame(&mut self, asked: Asked) -> Option<Frame> {
+        let hosting = hosting(&asked.host, &mut self.mistakes);
+        let hosting = match self.host {
+            Some(host) => host.of_entry(self.turn, hosting),
+            None => hosting,
+        };
+        self.turn += 1;
         let path = self.path(&asked.path)?;
         let leaves_at = asked.leaves_at.as_ref().map(|leaves_at| leaves_at.value.get());
         if let (Some(time), Some(Placed { place, .. })) = (leaves_at, &asked.leaves_at)
@@ -224,7 +227,9 @@ impl<'t> Loader<'t> {
             let what = format!("`{path}` leaves at {time} s, and {does} at {first_due} s; let it leave later");
             self.mistakes.push(Mistake::new(*place, what));
         }
-        Some((path, leaves_at))
+        let joins_at = asked.joins.then_some(asked.first_due);
+        let (place, first_due, budget) = (asked.path.place, asked.first_due, asked.host.budget);
+        Some(Frame { path, place, first_due, joins_at, leaves_at, hosting, budget })
     }
 
     fn path(&mut self, text: &Placed<String>) -> Option<ActorPath> {
@@ -249,31 +254,51 @@ impl<'t> Loader<'t> {
     }
 
     /// Reads and makes one actor.
-    fn arrival(&mut self, setting: &Setting, place: Place, asked: Asked, content: Content) -> Option<Arrival> {
-        let (path, leaves_at) = self.frame(&asked)?;
+    fn actor(&mut self, setting: &Setting, place: Place, asked: Asked, content: Content) -> Option<Arrival> {
+        let frame = self.frame(asked)?;
         let mut parts = Vec::new();
         let before = self.mistakes.len();
-        let node = self.node(&path, place, content, &mut parts);
+        let node = self.node(&frame.path, place, content, &mut parts);
         let is_made = !matches!(node, Some(ReadNode::Group(_)));
-        let mut actor = None;
         // A node that could not be read as a whole has been reported.
-        if let Some(node) = node.filter(|_| self.makes && self.mistakes.len() == before) {
-            let mut mistakes = Vec::new();
-            let made = self.factories.make_node(setting, &path, &path, &node.spec(), &mut mistakes);
+        let node = node.filter(|_| self.mistakes.len() == before);
+        Some(self.arrival(setting, place, frame, node, Named { parts, is_made }))
+    }
+
+    /// Makes one actor; for a helper process too, so that its mistakes and its parts are known.
+    fn arrival(
+        &mut self,
+        setting: &Setting,
+        place: Place,
+        frame: Frame,
+        node: Option<ReadNode<'t>>,
+        named: Named,
+    ) -> Arrival {
+        let Frame { path, leaves_at, first_due, .. } = &frame;
+        let Named { mut parts, mut is_made } = named;
+        let mut actor = None;
+        if let Some(node) = node.filter(|_| self.makes) {
+            let (spec, mut mistakes) = (node.spec(), Vec::new());
+            let made = self.factories.make_node(setting, path, path, &spec, &mut mistakes);
             self.mistakes.extend(mistakes.into_iter().map(|error| placed(error.mistake, place)));
-            actor = made.map(|made| made.into_actor(&path, asked.first_due, leaves_at));
-        }
-        // What factories made has parts that the file does not name; they stand where the actor does.
-        let mut is_made = is_made;
-        for made in actor.iter().flat_map(Actor::parts).filter_map(|part| ActorPath::new(&part).ok()) {
-            match parts.iter_mut().find(|part| part.path == made) {
-                Some(part) => part.is_made = false,
-                None => parts.push(Part { path: made, place: asked.path.place, is_made: false }),
+            actor = made.map(|made| made.into_actor(path, *first_due, *leaves_at));
+            // What factories made has parts that the file does not name; they stand where the actor does.
+            for made in actor.iter().flat_map(Actor::parts).filter_map(|part| ActorPath::new(&part).ok()) {
+                match parts.iter_mut().find(|part| part.path == made) {
+                    Some(part) => part.is_made = false,
+                    None => parts.push(Part { path: made, place: frame.place, is_made: false, budget: None }),
+                }
+            }
+            is_made &= actor.is_none();
+            if matches!(frame.hosting.placement, Placement::Process(_)) {
+                let requested =
+                    || with_life(Actor::requested(path.as_str(), spec.to_request()), *first_due, *leaves_at);
+                actor = actor.map(|_| requested());
             }
         }
-        is_made &= actor.is_none();
-        let joins_at = asked.joins.then_some(asked.first_due);
-        Some(Arrival { path, place: asked.path.place, is_made, parts, joins_at, leaves_at, actor })
+        let actor = actor.map(|actor| frame.settle(actor, &parts));
+        let Frame { path, place, joins_at, leaves_at, .. } = frame;
+        Arrival { path, place, is_made, parts, joins_at, leaves_at, actor }
     }
 
     /// Reads what stands at a path, and lists the parts that the file names.
@@ -333,7 +358,7 @@ impl<'t> Loader<'t> {
             }
         };
         let is_made = entry.kind.is_some();
-        parts.push(Part { path: path.clone(), place: entry.name.place, is_made });
+        parts.push(Part { path: path.clone(), place: entry.name.place, is_made, budget: entry.budget });
         let content = Content { kind: entry.kind, params: entry.params, children: entry.children };
         Some((entry.name.value, self.node(&path, unread.place, content, parts)?))
     }
@@ -345,8 +370,67 @@ struct Asked {
     first_due: SimTime,
     leaves_at: Option<Placed<Later>>,
     joins: bool,
+    host: HostFields,
+}
+
+/// An actor's place in the world.
+struct Frame {
+    path: ActorPath,
+    /// Where its path stands in the file.
+    place: Place,
+    first_due: SimTime,
+    joins_at: Option<SimTime>,
+    leaves_at: Option<SimTime>,
+    hosting: Hosting,
+    budget: Option<Period>,
+}
+
+impl Frame {
+    /// Says of an actor where it is stepped, and how long that should take.
+    fn settle(&self, actor: Actor, parts: &[Part]) -> Actor {
+        let actor = actor.hosted(self.hosting.clone());
+        let actor = match self.budget {
+            Some(budget) => actor.budget(wall(budget.get())),
+            None => actor,
+        };
+        let within = |part: &Part| part.path.as_str()[self.path.as_str().len() + 1..].to_owned();
+        let budgets = parts.iter().filter_map(|part| Some((within(part), part.budget?)));
+        budgets.fold(actor, |actor, (part, budget)| actor.budget_of(part, wall(budget.get())))
+    }
+}
+
+/// What is known of an actor's parts before it is made.
+struct Named {
+    parts: Vec<Part>,
+    /// Whether a factory makes the whole of it.
+    is_made: bool,
 }
 
 fn placed(mistake: Mistake, place: Place) -> Mistake {
     Mistake { place: mistake.place.or(Some(place)), what: mistake.what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    #[test]
+    fn each_part_has_the_budget_that_stands_with_it() {
+        let tree = text::parse(
+            "{ world: 'w', actors: [{ path: 'a', budget: 1, children: [
+                { name: 'b', budget: 0.5, children: [{ name: 'c', type: 'x', budget: '0.000001' }, { name: 'd', type: 'x' }] },
+            ] }] }",
+        );
+        let (tree, factories) = (tree.unwrap(), Factories::default());
+        let mut loader =
+            Loader { tree: &tree, factories: &factories, host: None, mistakes: Vec::new(), makes: false, turn: 0 };
+        let file: ScenarioFile = Params::new(&tree).read().unwrap();
+        let arrivals = loader.actors(&Setting::new("w", 0), &file.actors);
+        let budgets: Vec<_> = arrivals[0].parts.iter().map(|part| (part.path.as_str(), part.budget)).collect();
+        let seconds = |seconds| Some(Period::of(SimDuration::from_micros(seconds)));
+        assert_eq!(budgets, [("a/b", seconds(500_000)), ("a/b/c", seconds(1)), ("a/b/d", None)]);
+        assert_eq!(wall(SimDuration::from_micros(1)), std::time::Duration::from_micros(1));
+        assert!(loader.mistakes.is_empty());
+    }
 }

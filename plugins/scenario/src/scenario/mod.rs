@@ -23,6 +23,7 @@
 //! goes on is not known here: a plan that collides with it is told in the run's report.
 
 mod file;
+mod host;
 mod load;
 mod schema;
 mod timeline;
@@ -31,11 +32,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use chaconne_conductor::Actor;
+use chaconne_conductor::{Actor, Placement};
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
 pub(crate) use file::FIELDS;
+pub use host::{HostOverride, HostOverrideError};
 pub use schema::{scenario_schema, scenario_schema_text};
 
 use crate::error::{Mistake, ScenarioError, SettingError};
@@ -54,6 +56,8 @@ pub struct Scenario {
     pub joins: Vec<(SimTime, Actor)>,
     /// Who leaves when, in order of time, beside those that were made with a time at which they leave.
     pub leaves: Vec<(SimTime, ActorPath)>,
+    /// Where those are stepped, too, that join at run time; nothing is said of them unless it was overridden.
+    pub host: Option<HostOverride>,
     /// The files that were read, the scenario's own first.
     pub inputs: Vec<PathBuf>,
 }
@@ -65,6 +69,8 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// The end of the run.
     pub end: Option<SimTime>,
+    /// Where actors are stepped.
+    pub host: Option<HostOverride>,
 }
 
 impl Scenario {
@@ -122,6 +128,13 @@ impl Scenario {
         self.setting.seed
     }
 
+    /// Whether an actor is stepped in a helper process, or may be that joins at run time.
+    pub fn uses_processes(&self) -> bool {
+        let all = self.actors.iter().chain(self.joins.iter().map(|(_, actor)| actor));
+        matches!(self.host, Some(HostOverride::Process | HostOverride::Mixed))
+            || all.into_iter().any(|actor| matches!(actor.hosting().placement, Placement::Process(_)))
+    }
+
     /// What a helper process has to be told so that it makes the same actors: see [`Setting::to_text`], and
     /// [`Factories::maker`] for the other side.
     ///
@@ -150,6 +163,7 @@ impl std::fmt::Debug for Scenario {
             .field("actors", &paths)
             .field("joins", &joins)
             .field("leaves", &self.leaves)
+            .field("host", &self.host)
             .field("inputs", &self.inputs)
             .finish()
     }

@@ -9,6 +9,7 @@ use chaconne_sim_core::time::SimTime;
 
 use crate::error::Mistake;
 use crate::params::nearest;
+use crate::quantity::Period;
 use crate::text::Place;
 
 /// An actor that comes, at the start or later.
@@ -30,6 +31,7 @@ pub(super) struct Part {
     pub(super) path: ActorPath,
     pub(super) place: Place,
     pub(super) is_made: bool,
+    pub(super) budget: Option<Period>,
 }
 
 /// A leave that the file schedules.

@@ -7,7 +7,8 @@ use chaconne_scenario::{Factories, Loaded, Overrides, Scenario, text};
 
 use crate::toys::{Road, check_places, harmless};
 
-/// Reads any bytes as a scenario. Nothing panics, and every mistake has a place inside the text.
+/// Reads any bytes as a scenario. Nothing panics, every mistake has a place inside the text, and what is JSON5 can be written as
+/// JSON.
 ///
 /// Returns how many mistakes were found.
 pub(crate) fn fuzz_one(bytes: &[u8]) -> usize {
@@ -28,6 +29,10 @@ pub(crate) fn fuzz_one(bytes: &[u8]) -> usize {
             return 1;
         }
     };
+    if let Ok(tree) = text::parse(text) {
+        let json = tree.to_json();
+        assert_eq!(text::parse(&json).map(|tree| tree.to_json()), Ok(json));
+    }
     match Scenario::from_text(text, "fuzz", Path::new(""), factories, Overrides::default()) {
         Ok(_) => 0,
         Err(error) => {
