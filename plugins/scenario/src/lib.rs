@@ -75,7 +75,9 @@
 //! ```
 //!
 //! [`quantity`] has what parameters are made of: numbers with a range and a unit, times that are exact to the nanosecond,
-//! orientations. [`scenario_schema`] gives the JSON Schema of whole files, for editors.
+//! orientations. [`scenario_schema`] gives the JSON Schema of whole files, for editors. Where actors are stepped, in this
+//! process or in helper processes, is said in the file, too, and can be [overridden](HostOverride); [`Setting::to_text`] and
+//! [`Factories::maker`] let a helper process make the same actors.
 
 pub mod error;
 pub mod factory;

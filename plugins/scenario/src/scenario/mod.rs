@@ -21,6 +21,26 @@
 //! a path that has become free can be taken. What is made is checked when the file is read: types, parameters, paths,
 //! and who is in the world when. What participants ask for while the run
 //! goes on is not known here: a plan that collides with it is told in the run's report.
+//!
+//! # Hosts
+//!
+//! Where an actor is stepped, how long that may take, and what is done when it fails, stands with the actor:
+//!
+//! ```json5
+//! actors: [
+//!   // A thread of its own: a step that hangs for more than 200 ms halts the run with a sentence that names the camera.
+//!   { path: "camera", type: "camera", host: "guarded", timeout: 0.2 },
+//!   // A helper process that the two share, of 512 MiB at most: should it end, both leave, and the run goes on.
+//!   { path: "left", type: "plugin", host: "process", helper: "plugins", memory_mib: 512, on_failure: "remove" },
+//!   { path: "right", type: "plugin", host: "process", helper: "plugins", on_failure: "remove" },
+//!   // Steps that take more than a millisecond, those of the controller more than 5 ms, are counted.
+//!   { path: "ego", budget: 0.001, children: [{ name: "controller", type: "x", budget: 0.005 }, { name: "physics", type: "y" }] },
+//! ],
+//! ```
+//!
+//! None of it is in the fingerprint, and [`Overrides::host`] says it of everybody at once. What is to be stepped in a helper
+//! process is made here too, for its mistakes and its parts, and then given to the conductor by the names of its factories;
+//! with [`Scenario::setting_text`] the other process makes [the same](crate::Factories::maker).
 
 mod file;
 mod host;
