@@ -15,6 +15,7 @@
 mod alternate;
 mod error;
 mod growth;
+mod hosts;
 mod minimal;
 mod nexosim_ring;
 mod ours;
@@ -55,6 +56,17 @@ enum WorkArgs {
         #[command(flatten)]
         measuring: MeasuringArgs,
     },
+    /// An actor stepped on a guarded thread and in a helper process, beside bare round trips
+    Hosts {
+        #[command(flatten)]
+        measuring: MeasuringArgs,
+    },
+    /// What a helper process of these benches runs
+    #[command(name = hosts::HELPER, hide = true)]
+    Helper,
+    /// The other end of bare pipes
+    #[command(name = hosts::ECHO, hide = true)]
+    Echo,
     /// The growth of a step's cost alone
     Growth {
         #[command(flatten)]
@@ -95,6 +107,11 @@ impl MeasuringArgs {
 }
 
 fn run(work: &WorkArgs) -> Result<(), PeerError> {
+    match work {
+        WorkArgs::Helper => return hosts::help(),
+        WorkArgs::Echo => return hosts::echo(),
+        _ => {}
+    }
     let mut out = io::stdout().lock();
     match work {
         WorkArgs::Ring { participants, measuring } => {
@@ -104,6 +121,8 @@ fn run(work: &WorkArgs) -> Result<(), PeerError> {
             }
             growth::measure(measuring.plan(), &mut report)
         }
+        WorkArgs::Hosts { measuring } => hosts::measure(measuring.plan(), &mut measuring.report(&mut out)),
+        WorkArgs::Helper | WorkArgs::Echo => Ok(()),
         WorkArgs::Growth { measuring } => growth::measure(measuring.plan(), &mut measuring.report(&mut out)),
     }
 }

@@ -85,7 +85,7 @@ struct Verified {
 pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let sight = Sight::default();
     let factories = worlds::factories(&sight.watch(quiet))?;
-    let overrides = Overrides { seed: arguments.seed, end: arguments.until };
+    let overrides = Overrides { seed: arguments.seed, end: arguments.until, ..Overrides::default() };
     let scenario = Scenario::from_file(&arguments.file, &factories, overrides).map_err(mistakes)?;
     let Some(end) = scenario.end else {
         let file = arguments.file.display();
