@@ -34,7 +34,7 @@
 //! |---|---|
 //! | time, paths, keys, canonical JSON, fingerprints, random streams, math, grids | [`sim_core`] |
 //! | the participant contract | [`sim_core::participant`], [`sim_core::context`] |
-//! | actors, hosts, monitors, mirrors, populations, running | [`conductor`] |
+//! | actors, hosts, monitors, mirrors, populations, running, real time | [`conductor`] |
 //! | logs: record, verify, play back, read (feature `record`) | `record` |
 //! | worlds written in files, factories (feature `scenario`) | `scenario` |
 //! | roads, control laws, vehicles (feature `traffic`) | `traffic` |
@@ -54,8 +54,8 @@ use bevy_app::{PluginGroup, PluginGroupBuilder};
 pub mod prelude {
     pub use chaconne_conductor::{
         Actor, ActorMaker, Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, Mirroring,
-        Monitor, NextDue, Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup,
-        RunEnded, RunReport, RunStatus, Signal, StepCounters, Tick,
+        Monitor, NextDue, Pacing, Population, PopulationParticipant, PopulationRun, PopulationSignals,
+        PopulationStartup, RunEnded, RunReport, RunStatus, Signal, StepCounters, StopHandle, Tick,
     };
     #[cfg(feature = "record")]
     pub use chaconne_record::{
@@ -71,13 +71,18 @@ pub mod prelude {
     pub use crate::ChaconnePlugins;
 }
 
-/// The headless CPU suite as a group: today the conductor. Plugins of the group are configured by `.set(…)` and left
-/// out by `.disable::<…>()`.
+/// The headless CPU suite as a group: the conductor, with the feature `signals` what lets Ctrl-C and SIGTERM stop its run,
+/// and with the feature `diagnostics` what puts it among Bevy's diagnostics. Plugins of the group are configured by
+/// `.set(…)` and left out by `.disable::<…>()`.
 pub struct ChaconnePlugins;
 
 impl PluginGroup for ChaconnePlugins {
     fn build(self) -> PluginGroupBuilder {
         let group = PluginGroupBuilder::start::<Self>().add(chaconne_conductor::ConductorPlugin::default());
+        #[cfg(feature = "signals")]
+        let group = group.add(chaconne_conductor::SignalsPlugin);
+        #[cfg(feature = "diagnostics")]
+        let group = group.add(chaconne_conductor::ConductorDiagnosticsPlugin);
         #[cfg(feature = "record")]
         let group = group.add(NoteFeatures);
         group
@@ -93,8 +98,10 @@ impl bevy_app::Plugin for NoteFeatures {
     fn build(&self, app: &mut bevy_app::App) {
         let features = [
             ("cli", cfg!(feature = "cli")),
+            ("diagnostics", cfg!(feature = "diagnostics")),
             ("record", true),
             ("scenario", cfg!(feature = "scenario")),
+            ("signals", cfg!(feature = "signals")),
             ("traffic", cfg!(feature = "traffic")),
             ("zstd", cfg!(feature = "zstd")),
         ];

@@ -325,10 +325,26 @@ pub(crate) fn end(world: &mut World) {
         tell(&format!("the run failed at its end: {failure}"));
     }
     let complete = report.is_complete();
+    let code = stopped_by_signal().filter(|_| report.stopped);
     world.trigger(RunEnded { report });
-    if exit {
-        world.write_message(if complete { AppExit::Success } else { AppExit::error() });
+    match code {
+        // Who is asked to go does not stay for a window.
+        Some(code) if complete => {
+            world.write_message(AppExit::from_code(code));
+        }
+        _ if exit => {
+            world.write_message(if complete { AppExit::Success } else { AppExit::error() });
+        }
+        _ => {}
     }
+}
+
+/// The exit code of a process that was sent a signal that stops runs.
+fn stopped_by_signal() -> Option<u8> {
+    #[cfg(feature = "signals")]
+    return crate::signals::is_received().then_some(crate::signals::EXIT_STOPPED);
+    #[cfg(not(feature = "signals"))]
+    None
 }
 
 /// Ends the run where it is, unless it has ended; `stopped` says that this is not how it was meant to end.

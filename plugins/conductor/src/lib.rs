@@ -264,8 +264,8 @@
 //! [`RunReport::pacing`] says how late instants were. None of this changes a bit of a run: waiting happens between two
 //! instants.
 //!
-//! A [`StopHandle`] ends a run from outside at the next barrier, with its log complete; an `App` that exits does the same.
-//! [`RunReport::stopped`] says that it happened.
+//! A [`StopHandle`] ends a run from outside at the next barrier, with its log complete; an `App` that exits does the same,
+//! and so do Ctrl-C and SIGTERM with the feature `signals`. [`RunReport::stopped`] says that it happened.
 //!
 //! [`ConductorPlugin::timing`] measures what every participant's steps take: [`RunReport::timing`], which prints as a
 //! table, and with the feature `diagnostics` Bevy's diagnostics.
@@ -292,7 +292,7 @@
 //! | a world in an `App`; order among its systems | [`ConductorPlugin`], [`ConductorAppExt`], [`Conduct`], [`ConductorSystems`] |
 //! | what a run did | [`RunReport`], [`RunStatus`], [`RunEnded`] |
 //! | real time, and how late instants were | [`Pacing`], [`PacingReport`], module [`pacing`] |
-//! | ending a run from outside | [`StopHandle`] |
+//! | ending a run from outside | [`StopHandle`], `SignalsPlugin` |
 //! | what the time went to | [`TimingReport`], `ConductorDiagnosticsPlugin` |
 //! | entities that follow actors | [`Mirror`], [`Mirroring`], [`Signal`], [`NextDue`], [`StepCounters`] |
 //! | agents in a `World` of their own | [`Population`], [`PopulationSignals`], [`PopulationRun`] |
@@ -323,6 +323,8 @@ pub mod population;
 mod registry;
 mod routing;
 pub mod run;
+#[cfg(feature = "signals")]
+pub mod signals;
 pub mod stop;
 pub mod timing;
 
@@ -340,5 +342,7 @@ pub use pacing::{Pacing, PacingReport};
 pub use plugin::{Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, RunEnded, RunStatus};
 pub use population::{Population, PopulationParticipant, PopulationRun, PopulationSignals, PopulationStartup, Tick};
 pub use run::RunReport;
+#[cfg(feature = "signals")]
+pub use signals::SignalsPlugin;
 pub use stop::StopHandle;
 pub use timing::{Timed, TimingReport};

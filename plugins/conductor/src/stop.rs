@@ -57,7 +57,7 @@ impl StopHandle {
     }
 
     /// Whether the run has ended, or is gone.
-    #[allow(dead_code, reason = "for handlers of signals")]
+    #[cfg_attr(not(feature = "signals"), allow(dead_code, reason = "signals ask"))]
     pub(crate) fn is_over(&self) -> bool {
         self.0.over.load(Ordering::Relaxed)
     }

@@ -1,5 +1,7 @@
 //! Real time, and stopping: what they change of a run (nothing, and its end), and what is told of them.
 
+#![allow(clippy::disallowed_methods, reason = "the tests are about the wall clock")]
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
