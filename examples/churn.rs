@@ -157,6 +157,9 @@ fn main() -> ExitCode {
         // What does not fill a part.
         app.run_headless(time(instants)?);
         let report = app.end_run();
+        if report.stopped {
+            return options.close(&report, common::Nothing {});
+        }
         let per_join = |nanos: f64| (measured_joins > 0.0).then(|| nanos / measured_joins / 1e3);
         let measured = Measured {
             us_per_join_and_leave: per_join(nanos - making - without * (part * PARTS) as f64),

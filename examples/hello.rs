@@ -75,7 +75,7 @@ fn main() -> ExitCode {
             for (path, celsius) in temperatures.iter(app.world()) {
                 options.say(format_args!("{path} after {hours} h: {:.1} °C", celsius.value));
             }
-            if hours == 8 {
+            if hours == 8 || report.stopped {
                 break report;
             }
         };

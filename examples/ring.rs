@@ -110,6 +110,9 @@ fn main() -> ExitCode {
         let bytes = before.zip(resident_bytes()).map(|(before, after)| after.saturating_sub(before));
 
         let report = app.run_headless(SimTime::MAX);
+        if report.stopped {
+            return options.close(&report, common::Nothing {});
+        }
         let (steps, wall) = (report.steps - warm.steps, report.wall - warm.wall);
         let ns = wall.as_nanos() as f64 / steps as f64;
         let bytes = bytes.map(|bytes| bytes as f64 / members as f64);

@@ -31,7 +31,7 @@ use serde::Serialize;
 /// Drives an ego among cars that come, change lanes and go, and prints where they are.
 #[derive(clap::Parser)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 a run halted, or one of several saw a collision, 2 bad usage or input"
+    after_help = "Exit codes: 0 success, 1 a run halted, or one of several saw a collision, 2 bad usage or input, 130 stopped by Ctrl-C or SIGTERM"
 )]
 struct Arguments {
     /// Run N worlds instead of one, with the seeds from --seed on, and print a line for each; exits with 1 if cars collided
@@ -193,6 +193,9 @@ fn one(
     let report = app.run_headless(world.until);
     if !report.is_complete() {
         return Err(Failure::Halted);
+    }
+    if report.stopped {
+        return Err(Failure::stopped(&report));
     }
     let cars::Counts { joined, lane_changes, into_ego_lane, .. } = tally.counts();
     let (collisions, Minima { ttc, gap }) = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();

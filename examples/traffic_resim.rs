@@ -114,7 +114,7 @@ fn main() -> ExitCode {
             if let Some(file) = &record {
                 say(format_args!("recorded to {}", file.display()));
             }
-            if verify.is_some() {
+            if verify.is_some() && !report.stopped {
                 say("the run is the one in the log, bit for bit");
             }
         }

@@ -108,6 +108,9 @@ impl World {
         if !report.is_complete() {
             return Err(Failure::Halted);
         }
+        if report.stopped {
+            return Err(Failure::stopped(&report));
+        }
         self.report = Some(report);
         Ok(1e9 * wall / (f64::from(seconds) * STEPS_PER_SECOND * self.cars as f64))
     }

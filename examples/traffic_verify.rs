@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         let log = log.display().to_string();
         match (verified, whole) {
             (true, true) => options.say(format_args!("the run is the one in {log}, bit for bit")),
+            (true, false) if report.stopped => {}
             (true, false) => {
                 let compared = common::counted(compared_instants, "instant");
                 options

@@ -1,6 +1,7 @@
 //! What the examples share: options, exit codes, the closing lines, and the object that `--json` prints.
 //!
-//! Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input. Errors are one sentence on stderr.
+//! Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input, 130 stopped by Ctrl-C or SIGTERM. Errors are
+//! one sentence on stderr.
 
 #![allow(dead_code, unused_imports, reason = "no example uses all of it")]
 
@@ -22,7 +23,7 @@ use serde::Serialize;
 use closing::Closing;
 pub(crate) use closing::Nothing;
 pub(crate) use console::{Progress, count, counted, say};
-pub(crate) use program::{Failure, run};
+pub(crate) use program::{Failure, factor, run};
 
 /// Options that every example understands.
 #[derive(Args, Clone, Debug)]
@@ -42,6 +43,13 @@ pub(crate) struct Options {
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     pub(crate) no_typed: bool,
+    /// Measure what steps take, and print a table with a row for each of the 20 participants that take most, or for so many
+    /// or `all`; changes no result
+    #[arg(long, value_name = "ROWS", value_parser = program::rows, num_args = 0..=1, default_missing_value = "20", require_equals = true)]
+    pub(crate) timing: Option<usize>,
+    /// How the run keeps time, which most examples do not let choose.
+    #[arg(skip)]
+    pub(crate) pacing: Pacing,
 }
 
 impl Options {
@@ -51,6 +59,8 @@ impl Options {
             seed: self.seed,
             threads: usize::from(self.threads),
             typed: !self.no_typed,
+            pacing: self.pacing,
+            timing: self.timing.is_some(),
             ..ConductorPlugin::default()
         }
     }
@@ -78,7 +88,8 @@ impl Options {
 
     /// Ends an example: the closing lines of its run, and the JSON object with `more` in it.
     pub(crate) fn close(&self, report: &RunReport, more: impl Serialize) -> Result<(), Failure> {
-        let closing = Closing { threads: self.threads, typed: !self.no_typed, quiet: self.quiet, json: self.json };
+        let &Self { threads, quiet, json, timing, .. } = self;
+        let closing = Closing { threads, typed: !self.no_typed, quiet, json, timing };
         closing.close(report, more)
     }
 

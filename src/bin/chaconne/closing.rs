@@ -1,7 +1,9 @@
 //! The last lines of a program that ran a world: what was done, in how much time, and the world hash; as text and as an
 //! object. The examples include this file by its path.
 
-use chaconne::conductor::RunReport;
+use std::time::Duration;
+
+use chaconne::conductor::{PacingReport, RunReport, Timed, TimingReport};
 use serde::Serialize;
 
 use super::console::{count, counted, say, say_json};
@@ -18,6 +20,8 @@ pub(crate) struct Closing {
     pub(crate) quiet: bool,
     /// Print the object.
     pub(crate) json: bool,
+    /// Print a table of step times, with at most so many rows of participants.
+    pub(crate) timing: Option<usize>,
 }
 
 impl Closing {
@@ -47,10 +51,19 @@ impl Closing {
                 halt: report.halt.as_ref().map(ToString::to_string),
                 refused: report.refused.clone(),
                 end_failures: report.end_failures.clone(),
+                stopped: report.stopped,
+                pacing: report.pacing.as_ref().map(Kept::of),
+                timing: report.timing.as_deref().map(Times::of),
                 more,
             });
         }
-        if report.is_complete() { Ok(()) } else { Err(Failure::Halted) }
+        if !report.is_complete() {
+            Err(Failure::Halted)
+        } else if report.stopped {
+            Err(Failure::stopped(report))
+        } else {
+            Ok(())
+        }
     }
 
     fn say_lines(self, report: &RunReport, factor: f64) {
@@ -74,7 +87,120 @@ impl Closing {
             report.wall.as_secs_f64(),
             if factor < 100.0 { format!("{factor:.2}") } else { count(factor as u64) },
         ));
+        if let Some(pacing) = &report.pacing {
+            say_pacing(pacing);
+        }
+        if let (Some(timing), Some(rows)) = (&report.timing, self.timing) {
+            say(timing.table(rows).to_string().trim_end());
+        }
         say(format_args!("world hash {}", report.world_hash));
+    }
+}
+
+fn say_pacing(pacing: &PacingReport) {
+    let millis = |duration: Duration| format!("{:.3} ms", 1e3 * duration.as_secs_f64());
+    let overruns = match pacing.overruns {
+        0 => "no overrun".to_owned(),
+        overruns => format!("{}, {:.3} s lost", counted(overruns, "overrun"), pacing.slipped.as_secs_f64()),
+    };
+    say(format_args!(
+        "paced over {:.3} s; late by {} in the median, {} in the 99th percentile, {} at most; {overruns}",
+        pacing.elapsed.as_secs_f64(),
+        millis(pacing.median),
+        millis(pacing.p99),
+        millis(pacing.max),
+    ));
+}
+
+/// What `--json` prints of how well a paced run kept time.
+#[derive(Serialize)]
+struct Kept {
+    instants: u64,
+    overruns: u64,
+    slipped_s: f64,
+    elapsed_s: f64,
+    lateness_max_ms: f64,
+    lateness_median_ms: f64,
+    lateness_p99_ms: f64,
+    lateness_recent_max_ms: f64,
+    lateness_recent_mean_ms: f64,
+}
+
+impl Kept {
+    fn of(pacing: &PacingReport) -> Self {
+        let millis = |duration: Duration| duration.as_nanos() as f64 / 1e6;
+        Self {
+            instants: pacing.instants,
+            overruns: pacing.overruns,
+            slipped_s: pacing.slipped.as_secs_f64(),
+            elapsed_s: pacing.elapsed.as_secs_f64(),
+            lateness_max_ms: millis(pacing.max),
+            lateness_median_ms: millis(pacing.median),
+            lateness_p99_ms: millis(pacing.p99),
+            lateness_recent_max_ms: millis(pacing.recent_max),
+            lateness_recent_mean_ms: millis(pacing.recent_mean),
+        }
+    }
+}
+
+/// What `--json` prints of where the time went.
+#[derive(Serialize)]
+struct Times {
+    participants: Vec<Time>,
+    actors: Vec<Time>,
+    left: Vec<Time>,
+    instants: Time,
+    conductor: Time,
+    hosts: Time,
+    monitors: Time,
+}
+
+impl Times {
+    fn of(timing: &TimingReport) -> Self {
+        let wall = timing.instants.total;
+        let all = |rows: &[Timed]| rows.iter().map(|row| Time::of(row, wall)).collect();
+        let [instants, conductor, hosts, monitors] =
+            [&timing.instants, &timing.conductor, &timing.hosts, &timing.monitors].map(|row| Time::of(row, wall));
+        Self {
+            participants: all(&timing.participants),
+            actors: all(&timing.actors),
+            left: all(&timing.left),
+            instants,
+            conductor,
+            hosts,
+            monitors,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Time {
+    path: String,
+    count: u64,
+    mean_us: f64,
+    max_us: f64,
+    p99_us: f64,
+    misses: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_us: Option<f64>,
+    total_s: f64,
+    share: f64,
+}
+
+impl Time {
+    fn of(row: &Timed, wall: Duration) -> Self {
+        let micros = |duration: Duration| duration.as_nanos() as f64 / 1e3;
+        Self {
+            path: row.path.clone(),
+            count: row.count,
+            mean_us: micros(row.mean),
+            max_us: micros(row.max),
+            p99_us: micros(row.p99),
+            misses: row.misses,
+            budget_us: row.budget.map(micros),
+            total_s: row.total.as_secs_f64(),
+            share: row.share(wall),
+        }
     }
 }
 
@@ -101,6 +227,12 @@ struct Summary<T> {
     refused: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     end_failures: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stopped: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pacing: Option<Kept>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timing: Option<Times>,
     #[serde(flatten)]
     more: T,
 }

@@ -31,7 +31,7 @@ struct Arguments {
     quiet: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 success, 1 a run failed or differed, or a log is damaged or cut off or differs, 2 bad usage or input";
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 a run failed or differed, or a log is damaged or cut off or differs, 2 bad usage or input, 130 stopped by Ctrl-C or SIGTERM";
 
 #[derive(Subcommand)]
 enum Command {

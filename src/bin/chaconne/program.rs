@@ -1,15 +1,16 @@
 //! What every program does alike: it reads its command line, fails in one sentence, and ends with an exit code. The
 //! examples include this file by its path.
 //!
-//! Exit codes: 0 success, 1 what was to be done failed or differed, 2 bad usage or input.
+//! Exit codes: 0 success, 1 what was to be done failed or differed, 2 bad usage or input, 130 stopped by Ctrl-C or SIGTERM.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use chaconne::conductor::RunReport;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Parser};
 
-use super::console::{Progress, complain, say};
+use super::console::{Progress, complain, counted, note, say};
 
 /// Why a program fails. The text is one sentence that says what and where.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) enum Failure {
     Run(String),
     /// The run halted; the conductor has said why.
     Halted,
+    /// The run was stopped from outside, in good order.
+    Stopped(String),
 }
 
 impl Failure {
@@ -28,6 +31,38 @@ impl Failure {
     pub(crate) fn input(error: impl Display) -> Self {
         Self::Input(error.to_string())
     }
+
+    /// The run was stopped: what it has come to.
+    #[allow(dead_code, reason = "not every program needs it")]
+    pub(crate) fn stopped(report: &RunReport) -> Self {
+        let instants = counted(report.ticks, "instant");
+        Self::Stopped(match report.now {
+            Some(now) => {
+                format!(
+                    "the run was stopped at {now} s; {instants} and what was recorded and reported of them are complete"
+                )
+            }
+            None => "the run was stopped before its first instant".to_owned(),
+        })
+    }
+}
+
+/// A factor between simulated and wall time.
+#[allow(dead_code, reason = "not every program needs it")]
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        Ok(_) => Err("it must be a finite number above 0".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Rows of a table: `all`, or so many.
+pub(crate) fn rows(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(usize::MAX);
+    }
+    text.parse::<usize>().map_err(|error| format!("{error}; give a number or `all`"))
 }
 
 /// Reads the command line, does the work and turns its end into an exit code.
@@ -47,6 +82,10 @@ pub(crate) fn run<A: Parser>(work: impl FnOnce(A) -> Result<(), Failure>) -> Exi
         Err(Failure::Input(text)) => (text, 2),
         Err(Failure::Run(text)) => (text, 1),
         Err(Failure::Halted) => return ExitCode::from(1),
+        Err(Failure::Stopped(text)) => {
+            note(&text);
+            return ExitCode::from(130);
+        }
     };
     complain(&text.replace('\n', " "));
     ExitCode::from(code)

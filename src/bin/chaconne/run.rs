@@ -1,7 +1,6 @@
 //! Running a scenario.
 
 use std::path::PathBuf;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bevy_app::{App, PluginGroup};
@@ -13,16 +12,19 @@ use serde::Serialize;
 
 use crate::closing::Closing;
 use crate::console::{Progress, say};
-use crate::program::Failure;
+use crate::program::{Failure, factor, rows};
 use crate::sight::{Sight, Sighted};
 use crate::worlds;
 
 /// Run a scenario file
 ///
 /// The run ends where the file says, or at --until. It exits with 1 when it halts, when somebody who was planned to join or
-/// leave could not, and when it differs from the log that it is compared with.
+/// leave could not, and when it differs from the log that it is compared with. Ctrl-C ends it behind the instant that is being
+/// stepped, with its log complete; twice, at once.
 #[derive(Args)]
-#[command(after_help = "Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input")]
+#[command(
+    after_help = "Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input, 130 stopped by Ctrl-C or SIGTERM"
+)]
 pub(crate) struct Arguments {
     /// The scenario
     #[arg(value_name = "FILE")]
@@ -45,6 +47,16 @@ pub(crate) struct Arguments {
     /// Keep pace with the wall clock; changes no result
     #[arg(long)]
     realtime: bool,
+    /// Keep pace, with so many simulated seconds per second; changes no result
+    #[arg(long, value_name = "F", value_parser = factor)]
+    factor: Option<f64>,
+    /// Keep pace to some microseconds, which keeps a core busy before each instant; changes no result
+    #[arg(long)]
+    precise: bool,
+    /// Measure what steps take, and print a table with a row for each of the 20 participants that take most, or for so many
+    /// or `all`; changes no result
+    #[arg(long, value_name = "ROWS", value_parser = rows, num_args = 0..=1, default_missing_value = "20", require_equals = true)]
+    timing: Option<usize>,
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     no_typed: bool,
@@ -58,6 +70,16 @@ fn above_zero(text: &str) -> Result<SimTime, String> {
         Ok(time) if time > SimTime::ZERO => Ok(time),
         Ok(_) => Err("it must be above 0".to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Arguments {
+    fn pacing(&self) -> Pacing {
+        if self.realtime || self.precise || self.factor.is_some() {
+            Pacing::RealTime { factor: self.factor.unwrap_or(1.0), spin: self.precise }
+        } else {
+            Pacing::FreeRun
+        }
     }
 }
 
@@ -104,6 +126,8 @@ pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
         threads: usize::from(arguments.threads),
         typed: !arguments.no_typed,
         mirrors: Mirroring::Off,
+        pacing: arguments.pacing(),
+        timing: arguments.timing.is_some(),
         ..ConductorPlugin::default()
     }));
     app.provenance().config("scenario", arguments.file.display().to_string()).config("until", end.to_string());
@@ -117,7 +141,7 @@ pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     if let Some(log) = &arguments.record {
         app.add_plugins(RecordPlugin::new(log));
     }
-    let report = conduct(&mut app, end, arguments.realtime, quiet);
+    let report = conduct(&mut app, end, quiet);
     if !quiet {
         sight.say_summary();
     }
@@ -133,24 +157,17 @@ fn mistakes(error: chaconne::scenario::ScenarioError) -> Failure {
     Failure::input(error)
 }
 
-/// Wall time between two looks at the clock.
+/// Pieces that take less wall time become longer.
 const FRAME: Duration = Duration::from_millis(5);
 
-/// Runs to the end, in pieces that end where the clock is when it is to keep pace.
-#[allow(clippy::disallowed_methods, reason = "pacing and progress are for people; no result depends on them")]
-fn conduct(app: &mut App, end: SimTime, realtime: bool, quiet: bool) -> RunReport {
+/// Runs to the end, in pieces of simulated time that take little wall time, so that progress can be shown.
+#[allow(clippy::disallowed_methods, reason = "progress is for people; no result depends on it")]
+fn conduct(app: &mut App, end: SimTime, quiet: bool) -> RunReport {
     let mut progress = Progress::new(quiet);
-    let start = Instant::now();
-    // Pieces of simulated time that take little wall time, so that progress can be shown; longer ones where little happens.
     let mut piece = SimDuration::from_millis(100);
     let mut until = SimTime::ZERO;
     loop {
-        until = if realtime {
-            let nanos = i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX);
-            SimTime::from_nanos(nanos).min(end)
-        } else {
-            until.checked_add(piece).map_or(end, |next| next.min(end))
-        };
+        until = until.checked_add(piece).map_or(end, |next| next.min(end));
         let begun = Instant::now();
         let report = app.run_headless(until);
         if begun.elapsed() < FRAME {
@@ -162,9 +179,6 @@ fn conduct(app: &mut App, end: SimTime, realtime: bool, quiet: bool) -> RunRepor
             return if ended { report } else { app.end_run() };
         }
         progress.show(until.as_secs_f64() / end.as_secs_f64(), || format!("{until} of {end} s simulated"));
-        if realtime {
-            sleep(FRAME);
-        }
     }
 }
 
@@ -185,7 +199,11 @@ fn close(
     if complete && !quiet {
         if let Some(Verified { log, whole, compared_instants, .. }) = &verified {
             let instants = crate::console::counted(*compared_instants, "instant");
-            let end = if *whole { String::new() } else { format!(", for {instants}: there the log ends") };
+            let end = match (whole, report.stopped) {
+                (true, _) => String::new(),
+                (false, true) => format!(", for {instants}: there it was stopped"),
+                (false, false) => format!(", for {instants}: there the log ends"),
+            };
             say(format_args!("the run is the one in {log}, bit for bit{end}"));
         }
         if let Some(log) = &arguments.record {
@@ -193,6 +211,12 @@ fn close(
         }
     }
     let recorded = arguments.record.as_ref().map(|log| log.display().to_string());
-    let closing = Closing { threads: arguments.threads, typed: !arguments.no_typed, quiet, json: arguments.json };
+    let closing = Closing {
+        threads: arguments.threads,
+        typed: !arguments.no_typed,
+        quiet,
+        json: arguments.json,
+        timing: arguments.timing,
+    };
     closing.close(report, Ran { world, traffic: sight.sighted(), recorded, verified })
 }

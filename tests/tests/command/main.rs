@@ -8,6 +8,8 @@ mod export;
 mod info;
 mod recover;
 mod scenarios;
+#[cfg(unix)]
+mod signals;
 mod usage;
 
 use std::fs;

@@ -9,7 +9,7 @@ use super::{Logs, done, json, refused};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
 
 /// The path of a scenario of the repository.
-fn asset(name: &str) -> String {
+pub(super) fn asset(name: &str) -> String {
     format!("{ROOT}assets/scenarios/{name}.json5")
 }
 
@@ -121,8 +121,35 @@ fn a_run_in_real_time_takes_its_time_and_is_the_same_run() {
     let start = Instant::now();
     let paced = json(&["run", &asset("demo"), "--quiet", "--until", "1.5", "--realtime"]);
     let wall = start.elapsed();
-    assert!((Duration::from_millis(1_400)..Duration::from_secs(20)).contains(&wall), "{wall:?}");
+    assert!((Duration::from_millis(1_500)..Duration::from_secs(20)).contains(&wall), "{wall:?}");
     assert_eq!(free["world_hash"], paced["world_hash"]);
+    assert_eq!((paced["pacing"]["instants"].as_u64(), free.get("pacing")), (paced["instants"].as_u64(), None));
+}
+
+#[test]
+fn a_factor_or_precision_is_real_time_too() {
+    for options in [&["--factor", "20"][..], &["--factor", "10", "--precise"], &["--precise"]] {
+        let ran = json(&[&["run", &asset("demo"), "--quiet", "--until", "1"], options].concat());
+        let factor = if options.len() > 1 { options[1].parse().unwrap() } else { 1.0 };
+        assert!(ran["pacing"]["elapsed_s"].as_f64() >= Some(1.0 / factor), "{ran}");
+    }
+    for factor in ["0", "-1", "inf", "NaN", "fast"] {
+        refused(&["run", &asset("demo"), "--factor", factor]);
+    }
+}
+
+#[test]
+fn step_times_are_told_when_they_are_asked_for_and_change_nothing() {
+    let arguments = ["run", &asset("demo"), "--until", "1"];
+    let free = json(&[&arguments[..], &["--quiet"]].concat());
+    for rows in ["--timing", "--timing=3", "--timing=all"] {
+        let timed = json(&[&arguments[..], &["--quiet", rows]].concat());
+        assert_eq!((&timed["world_hash"], free.get("timing")), (&free["world_hash"], None));
+        assert!(timed["timing"]["conductor"]["path"] == "conductor", "{timed}");
+        let text = done(&[&arguments[..], &[rows]].concat());
+        assert!(text.contains("p99    budget     misses    share"), "{text}");
+    }
+    refused(&["run", &asset("demo"), "--timing=some"]);
 }
 
 #[test]

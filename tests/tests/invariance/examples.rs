@@ -5,11 +5,12 @@ use super::{Ran, golden, run};
 const TRAFFIC: &str = env!("CARGO_BIN_EXE_traffic");
 
 /// Every example, by name.
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("churn", env!("CARGO_BIN_EXE_churn")),
     ("hello", env!("CARGO_BIN_EXE_hello")),
     ("ring", env!("CARGO_BIN_EXE_ring")),
     ("traffic", TRAFFIC),
+    ("traffic_realtime", env!("CARGO_BIN_EXE_traffic_realtime")),
     ("traffic_scale", env!("CARGO_BIN_EXE_traffic_scale")),
 ];
 
@@ -46,6 +47,17 @@ fn traffic_has_its_golden_hash_in_this_build_whatever_the_threads_and_the_hand_o
     ] {
         assert_eq!(world_hash(TRAFFIC, &[&arguments, more].concat()), golden.world_hash, "{more:?}");
     }
+}
+
+#[test]
+fn real_time_is_the_same_run() {
+    let arguments = ["--quiet", "--until", "20"];
+    assert_eq!(world_hash(TRAFFIC, &arguments), golden()["traffic_realtime"].world_hash);
+    let (_, program) = EXAMPLES[4];
+    let ran = json(program, &["--quiet", "--factor", "40", "--precise"]);
+    assert_eq!(ran["world_hash"], golden()["traffic_realtime"].world_hash);
+    assert_eq!((&ran["pacing"]["instants"], ran.get("stopped")), (&ran["instants"], None));
+    assert!(ran["pacing"]["elapsed_s"].as_f64() >= Some(0.5), "{ran}");
 }
 
 #[test]
