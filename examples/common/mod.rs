@@ -43,8 +43,8 @@ pub(crate) struct Options {
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     pub(crate) no_typed: bool,
-    /// Measure what steps take, and print a table with a row for each of the 20 participants that take most, or for so many
-    /// or `all`; changes no result
+    /// Measure what steps take, and print a table with the 20 participants that take most, or so many, or `all`; changes
+    /// no result
     #[arg(long, value_name = "ROWS", value_parser = program::rows, num_args = 0..=1, default_missing_value = "20", require_equals = true)]
     pub(crate) timing: Option<usize>,
     /// How the run keeps time, which most examples do not let choose.

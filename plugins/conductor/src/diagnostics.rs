@@ -12,9 +12,10 @@
 //! | `chaconne/step/<path>/share` | their share of the wall time of all instants, in % |
 //!
 //! The first four are measured once per frame. Those of participants exist with
-//! [`ConductorPlugin::timing`](crate::ConductorPlugin::timing), for the first thousand in the world's order, and are measured
-//! four times per second, because percentiles take a while. Those of one who left stay as they were.
+//! [`ConductorPlugin::timing`](crate::ConductorPlugin::timing), for the first thousand that are met, and are measured four
+//! times per second, because percentiles take a while. Those of one who left stay as they were.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use bevy_app::{App, Plugin};
@@ -23,6 +24,7 @@ use bevy_ecs::prelude::{IntoScheduleConfigs, Resource, World};
 use chaconne_sim_core::time::SimTime;
 
 use crate::clock;
+use crate::conductor::Conductor;
 use crate::driver::driver_of;
 use crate::plugin::{Conduct, ConductorSystems, RunStatus};
 use crate::timing::Timed;
@@ -36,7 +38,7 @@ pub const REAL_TIME_FACTOR: DiagnosticPath = DiagnosticPath::const_new("chaconne
 /// How late the last instant was on the wall clock, in ms.
 pub const LATENESS: DiagnosticPath = DiagnosticPath::const_new("chaconne/lateness");
 
-/// Participants that have diagnostics of their own.
+/// How many participants have diagnostics of their own.
 const MOST: usize = 1000;
 
 /// Wall time between two measurements of participants.
@@ -63,6 +65,8 @@ impl Plugin for ConductorDiagnosticsPlugin {
 struct Measured {
     frame: Option<Frame>,
     participants: Option<Instant>,
+    /// Participants that have diagnostics, by path.
+    known: BTreeSet<String>,
     ended: bool,
 }
 
@@ -87,11 +91,7 @@ fn measure(world: &mut World) {
         last.participants = Some(at);
     }
     let mut store = world.resource_mut::<DiagnosticsStore>();
-    let mut put = |path: &DiagnosticPath, value: f64| {
-        if let Some(diagnostic) = store.get_mut(path).filter(|diagnostic| diagnostic.is_enabled) {
-            diagnostic.add_measurement(DiagnosticMeasurement { time: at, value });
-        }
-    };
+    let mut put = |path: &DiagnosticPath, value: f64| put(&mut store, path, at, value);
     put(&INSTANTS, ticks as f64);
     put(&LATENESS, lateness.as_secs_f64() * 1e3);
     if let Some(before) = before.filter(|before| before.at < at) {
@@ -106,30 +106,115 @@ fn measure(world: &mut World) {
 }
 
 fn measure_participants(world: &mut World, at: Instant) {
-    let Some(report) = driver_of(world).conductor.as_ref().and_then(|conductor| conductor.timing_report()) else {
-        return;
-    };
+    let report = driver_of(world).conductor.as_ref().and_then(Conductor::timing_report);
+    let Some(report) = report else { return };
+    let mut known = std::mem::take(&mut world.resource_mut::<Measured>().known);
     let mut store = world.resource_mut::<DiagnosticsStore>();
-    let mut put = |path: String, suffix: &'static str, value: f64| {
-        let path = DiagnosticPath::new(path);
-        if store.get(&path).is_none() {
-            store.add(Diagnostic::new(path.clone()).with_suffix(suffix));
+    for row in &report.participants {
+        // The store forgets nothing, so those who come and go must not fill it.
+        let is_new = !known.contains(&row.path);
+        if is_new && known.len() == MOST {
+            continue;
         }
-        if let Some(diagnostic) = store.get_mut(&path).filter(|diagnostic| diagnostic.is_enabled) {
-            diagnostic.add_measurement(DiagnosticMeasurement { time: at, value });
+        for (what, suffix, value) in values(row, report.instants.total) {
+            let path = DiagnosticPath::new(format!("chaconne/step/{}/{what}", row.path));
+            if is_new {
+                store.add(Diagnostic::new(path.clone()).with_suffix(suffix));
+            }
+            put(&mut store, &path, at, value);
         }
-    };
-    for row in report.participants.iter().take(MOST) {
-        let Timed { path, count, mean, max, p99, misses, .. } = row;
-        for (what, suffix, value) in [
-            ("count", "", *count as f64),
-            ("mean", " µs", mean.as_secs_f64() * 1e6),
-            ("max", " µs", max.as_secs_f64() * 1e6),
-            ("p99", " µs", p99.as_secs_f64() * 1e6),
-            ("misses", "", *misses as f64),
-            ("share", " %", 100.0 * row.share(report.instants.total)),
-        ] {
-            put(format!("chaconne/step/{path}/{what}"), suffix, value);
+        if is_new {
+            known.insert(row.path.clone());
         }
+    }
+    world.resource_mut::<Measured>().known = known;
+}
+
+/// What is measured of a participant: names, units and values.
+fn values(row: &Timed, wall: Duration) -> [(&'static str, &'static str, f64); 6] {
+    let micros = |duration: Duration| duration.as_secs_f64() * 1e6;
+    [
+        ("count", "", row.count as f64),
+        ("mean", " µs", micros(row.mean)),
+        ("max", " µs", micros(row.max)),
+        ("p99", " µs", micros(row.p99)),
+        ("misses", "", row.misses as f64),
+        ("share", " %", 100.0 * row.share(wall)),
+    ]
+}
+
+fn put(store: &mut DiagnosticsStore, path: &DiagnosticPath, time: Instant, value: f64) {
+    if let Some(diagnostic) = store.get_mut(path).filter(|diagnostic| diagnostic.is_enabled) {
+        diagnostic.add_measurement(DiagnosticMeasurement { time, value });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_app::App;
+    use chaconne_sim_core::{Participant, SimDuration, StepCtx, StepResult};
+
+    use super::*;
+    use crate::composite::Actor;
+    use crate::plugin::{ConductorAppExt, ConductorPlugin};
+
+    struct Clock;
+    impl Participant for Clock {
+        fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+            ctx.after(SimDuration::from_secs(1))
+        }
+    }
+
+    fn value(app: &App, path: &str) -> Option<f64> {
+        app.world().resource::<DiagnosticsStore>().get(&DiagnosticPath::new(path.to_owned()))?.value()
+    }
+
+    /// Lets the interval between two measurements of participants be over.
+    fn pass_time(app: &mut App) {
+        app.world_mut().resource_mut::<Measured>().participants = None;
+    }
+
+    #[test]
+    fn a_run_is_measured_once_per_frame() {
+        let mut app = App::new();
+        let conductor = ConductorPlugin { slice: Duration::ZERO, ..Default::default() };
+        app.add_plugins((ConductorDiagnosticsPlugin, conductor)).add_actor(Actor::of("clock", Clock));
+        app.run_headless(SimTime::from_secs(5));
+        assert_eq!(value(&app, "chaconne/instants"), Some(5.0));
+        assert_eq!(value(&app, "chaconne/lateness"), Some(0.0));
+        for path in ["chaconne/instants_per_second", "chaconne/real_time_factor"] {
+            assert!(value(&app, path) > Some(0.0), "{path}");
+        }
+        let store = app.world().resource::<DiagnosticsStore>();
+        assert_eq!(store.get(&INSTANTS).unwrap().values().copied().collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(store.iter().count(), 4);
+    }
+
+    #[test]
+    fn participants_are_measured_when_their_steps_are_timed_and_no_more_than_a_thousand_ever() {
+        let mut app = App::new();
+        let conductor = ConductorPlugin { timing: true, ..Default::default() };
+        app.add_plugins((conductor, ConductorDiagnosticsPlugin));
+        for number in 0..1200 {
+            app.add_actor(Actor::of(format!("p{number}"), Clock));
+        }
+        app.run_headless(SimTime::from_secs(1));
+        let conductor = driver_of(app.world_mut()).conductor.as_mut().unwrap();
+        for slot in 0..1200 {
+            conductor.timing.step(slot, 2_000 + u64::from(slot), Some(Duration::from_micros(1)));
+        }
+        pass_time(&mut app);
+        app.run_headless(SimTime::from_secs(2));
+        assert!(value(&app, "chaconne/step/p3/max") >= Some(2.003));
+        assert!(value(&app, "chaconne/step/p3/misses") >= Some(1.0));
+        assert!(
+            ["count", "mean", "p99", "share"]
+                .iter()
+                .all(|what| value(&app, &format!("chaconne/step/p3/{what}")).is_some())
+        );
+        assert_eq!(value(&app, "chaconne/step/p1100/max"), None);
+        pass_time(&mut app);
+        app.run_headless(SimTime::from_secs(3));
+        assert_eq!(app.world().resource::<DiagnosticsStore>().iter().count(), 4 + 6 * MOST);
     }
 }

@@ -21,8 +21,8 @@ static RECEIVED: AtomicBool = AtomicBool::new(false);
 ///
 /// The first signal stops every run of the process as [`StopHandle::stop`] does: the instant that is being stepped is
 /// brought to its end, logs get their last line, reports are complete; an `App` that runs ends with the exit code 130,
-/// whatever [`exit_at_end`](crate::ConductorPlugin::exit_at_end) says. A second signal, or one while no run goes on, ends the
-/// process at once, with the same code.
+/// whatever [`exit_at_end`](crate::ConductorPlugin::exit_at_end) says. A second signal, or one while no run goes on, ends
+/// the process at once, with the same code.
 ///
 /// A program that handles these signals itself, or ignores them, keeps its way: then this plugin does nothing. Bevy's own
 /// `TerminalCtrlCHandlerPlugin` asks for the exit of its `App`s, and an exit ends a run in good order, too.

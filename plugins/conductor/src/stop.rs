@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Stops the run of an `App`, from any thread: see
 /// [`ConductorAppExt::stop_handle`](crate::ConductorAppExt::stop_handle).
 ///
-/// The run ends at the next barrier, between two instants, and as reaching its end would: monitors are told, a log gets its
-/// last line, [`RunEnded`](crate::RunEnded) is triggered, and
-/// [`RunReport::stopped`](crate::RunReport::stopped) says so. Where it ends depends on the moment, so of two runs that are stopped
-/// one is a beginning of the other.
+/// The run ends at the next barrier, between two instants, as if it had reached its end: monitors are told, a log gets its
+/// last line, [`RunEnded`](crate::RunEnded) is triggered, and [`RunReport::stopped`](crate::RunReport::stopped) says so.
+/// Where that is depends on the moment, so of two runs that are stopped one is a beginning of the other. A step that goes
+/// on is waited for; a run that waits for the wall clock ends within 20 ms.
 ///
 /// ```
 /// use bevy_app::App;

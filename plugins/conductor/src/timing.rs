@@ -29,8 +29,8 @@ pub struct TimingReport {
     pub participants: Vec<Timed>,
     /// The steps of each actor, those of all its participants together, in the world's order.
     pub actors: Vec<Timed>,
-    /// The steps of participants that left, by path, all stays of a path together; of the first thousand paths that left. Those
-    /// of all others are the last row, `(others that left)`.
+    /// The steps of participants that left, by path, all stays of a path together; of the first thousand paths that left.
+    /// Those of all others are the last row, `(others that left)`.
     pub left: Vec<Timed>,
     /// Whole instants, from taking who is due to the end of the barrier. The three below are its parts.
     pub instants: Timed,

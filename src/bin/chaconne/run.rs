@@ -19,8 +19,8 @@ use crate::worlds;
 /// Run a scenario file
 ///
 /// The run ends where the file says, or at --until. It exits with 1 when it halts, when somebody who was planned to join or
-/// leave could not, and when it differs from the log that it is compared with. Ctrl-C ends it behind the instant that is being
-/// stepped, with its log complete; twice, at once.
+/// leave could not, and when it differs from the log that it is compared with. Ctrl-C ends it behind the instant that is
+/// being stepped, with its log complete; a second one ends it at once.
 #[derive(Args)]
 #[command(
     after_help = "Exit codes: 0 success, 1 the run failed or differed, 2 bad usage or input, 130 stopped by Ctrl-C or SIGTERM"
@@ -53,8 +53,8 @@ pub(crate) struct Arguments {
     /// Keep pace to some microseconds, which keeps a core busy before each instant; changes no result
     #[arg(long)]
     precise: bool,
-    /// Measure what steps take, and print a table with a row for each of the 20 participants that take most, or for so many
-    /// or `all`; changes no result
+    /// Measure what steps take, and print a table with the 20 participants that take most, or so many, or `all`; changes
+    /// no result
     #[arg(long, value_name = "ROWS", value_parser = rows, num_args = 0..=1, default_missing_value = "20", require_equals = true)]
     timing: Option<usize>,
     /// Parse every signal from its text instead of handing values over; changes no result
