@@ -38,6 +38,14 @@
 //! | logs: record, verify, play back, read (feature `record`) | `record` |
 //! | worlds written in files, factories (feature `scenario`) | `scenario` |
 //! | roads, control laws, vehicles (feature `traffic`) | `traffic` |
+//! | the command, for programs with factories of their own (feature `cli`) | `command` |
+
+// The modules of the command, which examples include by their paths, call this crate as those do.
+#[cfg(feature = "cli")]
+extern crate self as chaconne;
+
+#[cfg(feature = "cli")]
+pub mod command;
 
 pub use chaconne_conductor as conductor;
 #[cfg(feature = "record")]

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "no example uses all of it")]
 
-#[path = "../../src/bin/chaconne/sight.rs"]
+#[path = "../../src/command/sight.rs"]
 mod sight;
 
 use std::path::PathBuf;

@@ -5,11 +5,11 @@
 
 #![allow(dead_code, unused_imports, reason = "no example uses all of it")]
 
-#[path = "../../src/bin/chaconne/closing.rs"]
+#[path = "../../src/command/closing.rs"]
 mod closing;
-#[path = "../../src/bin/chaconne/console.rs"]
+#[path = "../../src/command/console.rs"]
 pub(crate) mod console;
-#[path = "../../src/bin/chaconne/program.rs"]
+#[path = "../../src/command/program.rs"]
 mod program;
 
 use std::fmt::Display;

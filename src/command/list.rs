@@ -7,9 +7,9 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::console::{say, say_json};
-use crate::program::Failure;
-use crate::worlds;
+use crate::command::console::{say, say_json};
+use crate::command::program::Failure;
+use crate::command::worlds::Worlds;
 
 /// List what scenarios can be made of: types, their parameters, and fields that all share
 #[derive(Args)]
@@ -30,8 +30,8 @@ struct Listed {
     parameters: Value,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut all = worlds::factories(&Watch::default())?.list();
+pub(crate) fn run(arguments: &Arguments, worlds: &Worlds) -> Result<(), Failure> {
+    let mut all = worlds.factories(&Watch::default())?.list();
     if let Some(name) = &arguments.name {
         let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
         all.retain(|one| one.name == *name);
@@ -59,8 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Prints the JSON Schema of scenario files.
-pub(crate) fn schema() -> Result<(), Failure> {
-    say(scenario_schema_text(&worlds::factories(&Watch::default())?).trim_end());
+pub(crate) fn schema(worlds: &Worlds) -> Result<(), Failure> {
+    say(scenario_schema_text(&worlds.factories(&Watch::default())?).trim_end());
     Ok(())
 }
 

@@ -8,9 +8,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Input, Json, failure, progress, say};
-use crate::console::{count, counted};
-use crate::program::Failure;
-use crate::table::bytes;
+use crate::command::console::{count, counted};
+use crate::command::program::Failure;
+use crate::command::table::bytes;
 
 /// Write a log as files for other programs
 ///

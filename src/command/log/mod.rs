@@ -18,8 +18,8 @@ use clap::{Args, Subcommand};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::console::{self, Progress, count, counted};
-use crate::program::Failure;
+use crate::command::console::{self, Progress, count, counted};
+use crate::command::program::Failure;
 
 /// Runs of missing instants that are shown one by one.
 const GAPS_SHOWN: usize = 20;

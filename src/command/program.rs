@@ -66,8 +66,14 @@ pub(crate) fn rows(text: &str) -> Result<usize, String> {
 }
 
 /// Reads the command line, does the work and turns its end into an exit code.
+#[allow(dead_code, reason = "the command has a name of its own")]
 pub(crate) fn run<A: Parser>(work: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
-    let command = with_negative_numbers(A::command());
+    run_as(A::command(), work)
+}
+
+/// As [`run`], for a command line that is described by this command.
+pub(crate) fn run_as<A: Parser>(command: Command, work: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
+    let command = with_negative_numbers(command);
     let ended = match command.try_get_matches().and_then(|matches| A::from_arg_matches(&matches)) {
         Ok(arguments) => work(arguments),
         Err(error) if error.use_stderr() => Err(Failure::Input(sentence(&error))),

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::console::{count, say};
+use crate::command::console::{count, say};
 
 /// Rows that are shown of a long list on a terminal.
 const SHOWN: usize = 20;

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Json, Secs, failure, progress, say};
-use crate::console::counted;
-use crate::program::Failure;
-use crate::table::pairs;
+use crate::command::console::counted;
+use crate::command::program::Failure;
+use crate::command::table::pairs;
 
 /// Find where two logs begin to differ
 ///

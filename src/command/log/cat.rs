@@ -12,8 +12,8 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Input, failure, progress};
-use crate::console::note;
-use crate::program::Failure;
+use crate::command::console::note;
+use crate::command::program::Failure;
 
 /// How much is written at once.
 const CHUNK: usize = 64 * 1024;

@@ -8,8 +8,8 @@ use super::{
     GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gaps_text, name, progress, say,
     span_text,
 };
-use crate::console::counted;
-use crate::program::Failure;
+use crate::command::console::counted;
+use crate::command::program::Failure;
 
 /// Check a log: the order of its lines, and every hash computed again from its signals
 ///

@@ -10,9 +10,9 @@ use super::{
     GapObject, HaltObject, Input, Json, Secs, end_text, end_word, failure, gap_objects, gaps_text, name, progress,
     span_text,
 };
-use crate::console::{count, counted, say};
-use crate::program::Failure;
-use crate::table::{Table, bytes, pairs};
+use crate::command::console::{count, counted, say};
+use crate::command::program::Failure;
+use crate::command::table::{Table, bytes, pairs};
 
 /// Show what is in a log: its world, how it ended, counts per key and participant, what made it
 ///

@@ -7,9 +7,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{GapObject, Input, Json, end_word, failure, gap_objects, gaps_text, name, progress};
-use crate::console::{counted, say};
-use crate::program::Failure;
-use crate::table::pairs;
+use crate::command::console::{counted, say};
+use crate::command::program::Failure;
+use crate::command::table::pairs;
 
 /// Save what is whole in a log that was cut off or damaged
 ///

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bevy_app::{App, PluginGroup};
-use chaconne::conductor::RunReport;
+use chaconne::conductor::{HelperProgram, RunReport};
 use chaconne::prelude::*;
-use chaconne::scenario::{Overrides, Scenario, ScenarioAppExt};
+use chaconne::scenario::{HostOverride, Overrides, Scenario, ScenarioAppExt};
 use clap::Args;
 use serde::Serialize;
 
-use crate::closing::Closing;
-use crate::console::{Progress, say};
-use crate::program::{Failure, factor, rows};
-use crate::sight::{Sight, Sighted};
-use crate::worlds;
+use crate::command::closing::Closing;
+use crate::command::console::{Progress, say};
+use crate::command::program::{Failure, factor, rows};
+use crate::command::sight::{Sight, Sighted};
+use crate::command::worlds::Worlds;
 
 /// Run a scenario file
 ///
@@ -57,6 +57,9 @@ pub(crate) struct Arguments {
     /// no result
     #[arg(long, value_name = "ROWS", value_parser = rows, num_args = 0..=1, default_missing_value = "20", require_equals = true)]
     timing: Option<usize>,
+    /// Step all actors at another place than the scenario says: local, guarded, process or mixed; changes no result
+    #[arg(long, value_name = "PLACE")]
+    host: Option<HostOverride>,
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     no_typed: bool,
@@ -104,10 +107,10 @@ struct Verified {
     compared_instants: u64,
 }
 
-pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<(), Failure> {
     let sight = Sight::default();
-    let factories = worlds::factories(&sight.watch(quiet))?;
-    let overrides = Overrides { seed: arguments.seed, end: arguments.until, ..Overrides::default() };
+    let factories = worlds.factories(&sight.watch(quiet))?;
+    let overrides = Overrides { seed: arguments.seed, end: arguments.until, host: arguments.host };
     let scenario = Scenario::from_file(&arguments.file, &factories, overrides).map_err(mistakes)?;
     let Some(end) = scenario.end else {
         let file = arguments.file.display();
@@ -134,6 +137,9 @@ pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     for input in &scenario.inputs {
         app.provenance().input(input).map_err(Failure::input)?;
     }
+    if scenario.uses_processes() {
+        app.set_helper(helper(&scenario)?);
+    }
     app.add_scenario(scenario, &factories);
     if let Some(log) = &arguments.verify {
         app.add_plugins(VerifyPlugin::new(log));
@@ -148,11 +154,20 @@ pub(crate) fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     close(&app, &arguments, &report, world, &sight, quiet)
 }
 
+/// This program, as what helper processes run.
+fn helper(scenario: &Scenario) -> Result<HelperProgram, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::Run(format!("helper processes cannot be started: this program is not found ({error})"))
+    })?;
+    let setting = scenario.setting_text().map_err(Failure::input)?;
+    Ok(HelperProgram::new(program, ["host", "--pipe"]).setting(setting))
+}
+
 /// Every mistake on a line of its own: all but the first as notes, and the first as the program's error.
 fn mistakes(error: chaconne::scenario::ScenarioError) -> Failure {
     let (file, all) = (error.file().to_owned(), error.errors());
     for mistake in all.iter().skip(1) {
-        crate::console::note(&format!("scenario file `{file}`, {mistake}"));
+        crate::command::console::note(&format!("scenario file `{file}`, {mistake}"));
     }
     Failure::input(error)
 }
@@ -198,7 +213,7 @@ fn close(
     });
     if complete && !quiet {
         if let Some(Verified { log, whole, compared_instants, .. }) = &verified {
-            let instants = crate::console::counted(*compared_instants, "instant");
+            let instants = crate::command::console::counted(*compared_instants, "instant");
             let end = match (whole, report.stopped) {
                 (true, _) => String::new(),
                 (false, true) => format!(", for {instants}: there it was stopped"),
