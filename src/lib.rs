@@ -38,6 +38,7 @@
 //! | logs: record, verify, play back, read (feature `record`) | `record` |
 //! | worlds written in files, factories (feature `scenario`) | `scenario` |
 //! | roads, control laws, vehicles (feature `traffic`) | `traffic` |
+//! | what a run spends its time with, as a file (feature `profile`) | `profile` |
 //! | the command, for programs with factories of their own (feature `cli`) | `command` |
 
 // The modules of the command, which examples include by their paths, call this crate as those do.
@@ -48,6 +49,9 @@ extern crate self as chaconne;
 pub mod command;
 
 pub use chaconne_conductor as conductor;
+#[cfg(feature = "profile")]
+pub mod profile;
+
 #[cfg(feature = "record")]
 pub use chaconne_record as record;
 #[cfg(feature = "scenario")]
@@ -107,6 +111,7 @@ impl bevy_app::Plugin for NoteFeatures {
         let features = [
             ("cli", cfg!(feature = "cli")),
             ("diagnostics", cfg!(feature = "diagnostics")),
+            ("profile", cfg!(feature = "profile")),
             ("record", true),
             ("scenario", cfg!(feature = "scenario")),
             ("signals", cfg!(feature = "signals")),

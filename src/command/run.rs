@@ -1,6 +1,6 @@
 //! Running a scenario.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bevy_app::{App, PluginGroup};
@@ -60,6 +60,9 @@ pub(crate) struct Arguments {
     /// Step all actors at another place than the scenario says: local, guarded, process or mixed; changes no result
     #[arg(long, value_name = "PLACE")]
     host: Option<HostOverride>,
+    /// Write what the time goes to as a file that Perfetto opens; needs the feature `profile`; changes no result
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// Parse every signal from its text instead of handing values over; changes no result
     #[arg(long)]
     no_typed: bool,
@@ -120,6 +123,7 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
         // What is no log is refused before anything runs.
         LogReader::open(log).map_err(Failure::input)?;
     }
+    let profile = arguments.profile.as_deref().map(profile).transpose()?;
     let mut app = App::new();
     let world = scenario.world().to_owned();
     app.add_plugins(ChaconnePlugins.set(ConductorPlugin {
@@ -148,10 +152,26 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
         app.add_plugins(RecordPlugin::new(log));
     }
     let report = conduct(&mut app, end, quiet);
+    drop(profile);
     if !quiet {
         sight.say_summary();
     }
     close(&app, &arguments, &report, world, &sight, quiet)
+}
+
+#[cfg(feature = "profile")]
+fn profile(file: &Path) -> Result<chaconne::profile::Profile, Failure> {
+    chaconne::profile::Profile::to_file(file).map_err(Failure::input)
+}
+
+/// What there is instead of one without the feature.
+#[cfg(not(feature = "profile"))]
+struct NoProfile;
+
+#[cfg(not(feature = "profile"))]
+fn profile(file: &Path) -> Result<NoProfile, Failure> {
+    let file = file.display();
+    Err(Failure::Input(format!("no profile can be written to {file}: build the program with the feature `profile`")))
 }
 
 /// This program, as what helper processes run.

@@ -20,6 +20,7 @@ use crate::host::{ActorStep, Host, LeafStep, ReplyPart, StepReply, StepRequest};
 use crate::hosting::OnFailure;
 use crate::monitor::{Instant, failure_of};
 use crate::routing::Sample;
+use crate::span::span;
 
 /// What an instant spent outside of the conductor's own work.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,6 +88,7 @@ impl Conductor {
         changed: bool,
         due: &mut Vec<u32>,
     ) -> Result<(), Halt> {
+        span!("instant", tick = self.ticks, time = %now, due = due.len());
         self.date_leaves(now);
         let rows = &self.registry.rows;
         if stale {
@@ -110,11 +112,15 @@ impl Conductor {
         while at < due.len() {
             let end = if keep_texts { due.len() } else { self.batch_end(&due[at..]) + at };
             let mut request = std::mem::take(&mut self.request);
+            span!("batch", leaves = end - at);
             self.fill(&mut request, now, keep_texts, &due[at..end]);
             at = end;
             let started = self.timing.is_on().then(Stopwatch::start);
-            self.hosts.begin(request);
-            let mut reply = self.hosts.finish();
+            let mut reply = {
+                span!("hosts");
+                self.hosts.begin(request);
+                self.hosts.finish()
+            };
             if let Some(started) = started {
                 self.parts.hosts += started.elapsed();
             }
@@ -138,6 +144,7 @@ impl Conductor {
         match failed {
             None => {
                 self.tick_frame.patch_u64(count_at, due.len() as u64);
+                span!("barrier");
                 let halt = self.let_go(now, outgoing);
                 self.grant_requests(now);
                 self.torn = self.changes.panicked.is_some();
@@ -238,6 +245,7 @@ impl Conductor {
         if reply.parts.iter().any(|part| !part.times.is_empty()) {
             self.time(now, reply);
         }
+        span!("fold");
         let mut requests = reply.request.leaves.iter();
         let mut first_index = 0;
         for part in &mut reply.parts {
@@ -346,6 +354,7 @@ impl Conductor {
                 routing: &self.routing,
             };
             let started = self.timing.is_on().then(Stopwatch::start);
+            span!("monitors");
             for monitor in &mut self.monitors {
                 if let Some(failure) = failure_of(|| monitor.instant(&instant)) {
                     failed.get_or_insert(failure);

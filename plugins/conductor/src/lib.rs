@@ -325,6 +325,7 @@ mod routing;
 pub mod run;
 #[cfg(feature = "signals")]
 pub mod signals;
+mod span;
 pub mod stop;
 pub mod timing;
 

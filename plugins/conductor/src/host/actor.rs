@@ -12,6 +12,7 @@ use chaconne_sim_core::time::SimTime;
 
 use super::{HaltCause, LeafReply, LeafStep, ReplyPart, StepFailure, cause_of, panic_text};
 use crate::clock::Stopwatch;
+use crate::span::span;
 
 /// What one thread uses again from step to step.
 #[derive(Default)]
@@ -129,6 +130,7 @@ fn step_leaf(
     let Some((siblings, [hosted, later @ ..])) = actor.split_at_mut_checked(leaf.position as usize) else {
         return Err(HaltCause::Error(format!("its actor has no leaf {}", leaf.position)));
     };
+    span!("step", path = %hosted.port.path());
     let names = Names { table: due.outputs, siblings };
     // What is for a leaf that is not due stays unread here: the conductor delivers it.
     let inside = if scratch.inside.is_empty() { None } else { scratch.inside.remove(&leaf.position) };

@@ -23,6 +23,7 @@ use super::wire::Described;
 use super::{ActorStep, HaltCause, Host, LeafStep, Outgoing, ReplyPart, StepFailure, StepReply, StepRequest};
 use crate::clock::Deadline;
 use crate::hosting::{HelperName, Hosting};
+use crate::span::span;
 
 /// The local host, and the places elsewhere at which actors are stepped.
 pub(crate) struct Hosts {
@@ -64,7 +65,7 @@ struct Place {
 }
 
 enum Kind {
-    Thread(Guarded),
+    Thread(Box<Guarded>),
     Process(Box<Helper>),
     /// Nobody answers there any more, and why.
     Lost(String),
@@ -73,7 +74,7 @@ enum Kind {
 impl Kind {
     fn remote(&mut self) -> Option<&mut dyn Remote> {
         match self {
-            Self::Thread(guarded) => Some(guarded),
+            Self::Thread(guarded) => Some(&mut **guarded),
             Self::Process(helper) => Some(&mut **helper),
             Self::Lost(_) => None,
         }
@@ -239,7 +240,7 @@ impl Hosts {
                 }
                 let guarded = Guarded::start(&self.run, leaves, path.as_str())
                     .map_err(|error| format!("the system starts no thread for it ({error})"))?;
-                self.open(Kind::Thread(guarded))
+                self.open(Kind::Thread(Box::new(guarded)))
             }
             Seating::Process(made) => made.place,
         };
@@ -315,7 +316,10 @@ impl Hosts {
     /// Waits for all and puts their replies together.
     fn put_together(&mut self, split: Split) -> StepReply {
         let Split { whole, here, leaves_here } = split;
-        let mut reply = self.local.finish();
+        let mut reply = {
+            span!("local host");
+            self.local.finish()
+        };
         let mut parts = std::mem::take(&mut reply.parts);
         self.spare = reply.request;
         self.spare.clear();
@@ -355,6 +359,7 @@ impl Hosts {
             if done > 0 {
                 deadline = Deadline::after(timeout);
             }
+            span!("wait", path = seat.map_or("", |seat| seat.path.as_str()));
             let answer = match (&lost, &mut place.kind) {
                 (Some(cause), _) => Err(cause.clone()),
                 (None, Kind::Thread(guarded)) => guarded.next(deadline),
