@@ -15,17 +15,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, read, write};
 
+use super::buffer::FrameBuffer;
 use super::{HelperProgram, IS_HELPER};
 use crate::clock::Deadline;
 use crate::host::remote::{Answer, Parting, Remote};
-use crate::host::wire::{Asking, Described, WireError, first_frame};
+use crate::host::wire::{Asking, Described, WireError};
 use crate::host::{HaltCause, StepRequest, seconds};
 
 /// How long a helper that is asked to end, or has closed its end of the pipe, may take until it is killed.
 const PATIENCE: Duration = Duration::from_millis(500);
-
-/// How much is read at once.
-const CHUNK: usize = 64 << 10;
 
 /// A running helper process. It is ended, and waited for, when this is dropped.
 pub(in crate::host) struct Helper {
@@ -37,9 +35,7 @@ pub(in crate::host) struct Helper {
     /// What is still to be written, from `sent` on.
     out: Vec<u8>,
     sent: usize,
-    /// What has been read; up to `used` it has been taken in.
-    read: Vec<u8>,
-    used: usize,
+    read: FrameBuffer,
     spare: StepRequest,
     /// It does not listen any more, so there is no sense in asking it to end.
     is_deaf: bool,
@@ -78,8 +74,7 @@ impl Helper {
             from,
             out,
             sent: 0,
-            read: Vec::new(),
-            used: 0,
+            read: FrameBuffer::default(),
             spare: StepRequest::default(),
             is_deaf: false,
             broken: None,
@@ -88,7 +83,7 @@ impl Helper {
             .and(helper.to.as_ref().map_or(Ok(()), |to| fcntl_setfl(to, OFlags::NONBLOCK)));
         nonblocking.map_err(|error| cannot(error.into()))?;
         let frame = helper.wait(Deadline::after(timeout)).map_err(|cause| told(&cause))?;
-        let greeted = helper.asking.greeted(&helper.read[frame]).map_err(|error| helper.misunderstood(&error))?;
+        let greeted = helper.asking.greeted(helper.read.frame(frame)).map_err(|error| helper.misunderstood(&error))?;
         greeted.map_err(|text| format!("its helper process cannot make it: {text}"))?;
         Ok(helper)
     }
@@ -105,7 +100,7 @@ impl Helper {
     ) -> Result<Described, String> {
         self.asking.make(path, node, &mut self.out).map_err(|error| format!("its description is {error}"))?;
         let frame = self.wait(Deadline::after(timeout)).map_err(|cause| told(&cause))?;
-        self.asking.made(path, &self.read[frame]).map_err(|error| self.misunderstood(&error))?
+        self.asking.made(path, self.read.frame(frame)).map_err(|error| self.misunderstood(&error))?
     }
 
     /// Gives what was made its seat.
@@ -147,12 +142,8 @@ impl Helper {
     fn wait(&mut self, deadline: Deadline) -> Result<Range<usize>, HaltCause> {
         self.write();
         loop {
-            match first_frame(&self.read[self.used..]).map(|frame| frame.map(<[u8]>::len)) {
-                Ok(Some(length)) => {
-                    let start = self.used + 4;
-                    self.used = start + length;
-                    return Ok(start..self.used);
-                }
+            match self.read.next() {
+                Ok(Some(frame)) => return Ok(frame),
                 Ok(None) => self.await_bytes(deadline)?,
                 Err(error) => return Err(HaltCause::Lost(self.misunderstood(&error))),
             }
@@ -161,19 +152,16 @@ impl Helper {
 
     /// Waits until something can be read, and reads it. Writes what is still to be written meanwhile.
     fn await_bytes(&mut self, deadline: Deadline) -> Result<(), HaltCause> {
-        if self.used > 0 {
-            self.read.drain(..self.used);
-            self.used = 0;
-        }
         let remaining = deadline.remaining();
         // At the latest in a day, after which it is asked for again.
         let timeout = remaining.min(Duration::from_secs(86_400));
         let timespec = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        let mut fds = vec![PollFd::new(&self.from, PollFlags::IN)];
-        if let Some(to) = self.to.as_ref().filter(|_| !self.out.is_empty()) {
-            fds.push(PollFd::new(to, PollFlags::OUT));
-        }
-        match poll(&mut fds, Some(&timespec)) {
+        let reads = PollFd::new(&self.from, PollFlags::IN);
+        let polled = match self.to.as_ref().filter(|_| !self.out.is_empty()) {
+            None => poll(&mut [reads], Some(&timespec)),
+            Some(to) => poll(&mut [reads, PollFd::new(to, PollFlags::OUT)], Some(&timespec)),
+        };
+        match polled {
             Ok(0) if deadline.remaining().is_zero() => {
                 self.is_deaf = true;
                 return Err(HaltCause::TimedOut { timeout: deadline.length(), took: None });
@@ -187,11 +175,8 @@ impl Helper {
         if !self.out.is_empty() {
             self.write();
         }
-        let before = self.read.len();
-        self.read.resize(before + CHUNK, 0);
-        let count = read(&self.from, &mut self.read[before..]);
-        self.read.truncate(before + count.unwrap_or(0));
-        match count {
+        let from = &self.from;
+        match self.read.fill(|room| read(from, room)) {
             Ok(0) => Err(HaltCause::Lost(self.ended())),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(error) => Err(HaltCause::Lost(format!("its helper process cannot be read ({error})"))),
@@ -285,7 +270,7 @@ impl Remote for Helper {
             return Err(cause);
         }
         let frame = self.wait(deadline)?;
-        let answer = self.asking.stepped(&self.read[frame]);
+        let answer = self.asking.stepped(self.read.frame(frame));
         answer.map_err(|error| HaltCause::Lost(self.misunderstood(&error)))
     }
 
@@ -304,7 +289,7 @@ impl Remote for Helper {
             self.next(deadline).map_err(|_| Parting::Hangs)?;
         }
         let frame = self.wait(deadline).map_err(|_| Parting::Hangs)?;
-        match self.asking.removed(&self.read[frame]) {
+        match self.asking.removed(self.read.frame(frame)) {
             Ok(None) => Ok(()),
             Ok(Some(text)) => Err(Parting::Panicked(text)),
             Err(error) => {

@@ -6,6 +6,8 @@
 //! nobody has a seat in it any more. Needs a Unix system.
 
 #[cfg(unix)]
+mod buffer;
+#[cfg(unix)]
 mod helper;
 #[cfg(unix)]
 mod serve;

@@ -10,7 +10,8 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 
-use crate::host::wire::{OpenSetting, Server, WireError, first_frame};
+use super::buffer::FrameBuffer;
+use crate::host::wire::{OpenSetting, Server, WireError};
 use crate::membership::ActorMaker;
 
 /// Why a helper process ended early.
@@ -41,12 +42,10 @@ pub fn serve(mut open: impl FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>
         limit_memory(opening.memory)?;
         open(opening)
     });
-    let (mut buffer, mut used, mut out) = (Vec::new(), 0, Vec::new());
+    let (mut buffer, mut out) = (FrameBuffer::default(), Vec::new());
     loop {
-        while let Some(frame) = first_frame(&buffer[used..])? {
-            let end = used + 4 + frame.len();
-            server.answer(&buffer[used + 4..end], &mut out)?;
-            used = end;
+        while let Some(frame) = buffer.next()? {
+            server.answer(buffer.frame(frame), &mut out)?;
             if !out.is_empty() {
                 match to.write_all(&out) {
                     Ok(()) => out.clear(),
@@ -56,25 +55,12 @@ pub fn serve(mut open: impl FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>
                 }
             }
         }
-        buffer.drain(..used);
-        used = 0;
-        if read_some(&mut from, &mut buffer)? == 0 {
-            return Ok(());
+        match buffer.fill(|room| from.read(room)) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
         }
-    }
-}
-
-/// Appends what can be read now; waits for a first byte. Zero at the end.
-fn read_some(from: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    let before = buffer.len();
-    buffer.resize(before + (64 << 10), 0);
-    loop {
-        let count = match from.read(&mut buffer[before..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other,
-        };
-        buffer.truncate(before + *count.as_ref().unwrap_or(&0));
-        return count;
     }
 }
 
