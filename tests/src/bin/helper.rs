@@ -2,10 +2,13 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use chaconne_conductor::ActorMaker;
 use chaconne_conductor::host::process::serve;
 use chaconne_tests::made::make;
+use chaconne_tests::reference::random::living_world;
+use chaconne_tests::reference::world::{Pool, Seats, Views};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -34,6 +37,10 @@ fn main() -> ExitCode {
     let served = serve(|opening| {
         if opening.setting == "refuse" {
             return Err("it has no wish to".to_owned());
+        }
+        if let Some(number) = opening.setting.strip_prefix("living ").and_then(|number| number.parse().ok()) {
+            let blueprint = Arc::new(living_world(number));
+            return Ok(Box::new(Pool { blueprint, views: Views::default(), seats: Seats::Here }));
         }
         Ok(Box::new(make) as Box<dyn ActorMaker>)
     });

@@ -1,8 +1,9 @@
 //! A world as a value, and participants that either conductor can run.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use chaconne_conductor::{Actor, ActorMaker, Group, Node};
+use chaconne_conductor::{Actor, ActorMaker, Group, Hosting, Node, Placement};
 use chaconne_sim_core::membership::{JoinRequest, NodeRequest, Refusal, RefusedKind};
 use chaconne_sim_core::{
     ActorPath, Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult,
@@ -319,9 +320,16 @@ impl Participant for Conducted {
 }
 
 impl ActorPlan {
-    /// The actor, for the real conductor. Its leaves add what they are given to `views`.
-    pub fn build(&self, views: &Views) -> Actor {
-        let actor = Actor::of(self.path.as_str(), self.node.build(views)).first_due(self.first_due);
+    /// The actor, for the real conductor; `list` and `at` say where it stands in its world. Leaves that are stepped in this
+    /// process add what they are given to `views`.
+    pub fn build(&self, views: &Views, seats: Seats, list: &str, at: usize) -> Actor {
+        let hosting = seats.of(&self.path);
+        let actor = if matches!(hosting.placement, Placement::Process(_)) {
+            Actor::requested(self.path.as_str(), NodeRequest::made("plan", &(list, at)).unwrap())
+        } else {
+            Actor::of(self.path.as_str(), self.node.build(views))
+        };
+        let actor = actor.hosted(hosting).first_due(self.first_due);
         let actor = match self.leaves_at {
             Some(time) => actor.leaves_at(time),
             None => actor,
@@ -330,20 +338,67 @@ impl ActorPlan {
     }
 }
 
-/// Makes actors of a pool.
+/// Makes the actors of a world: those that participants ask for, from its pool, and in another process all others too.
+#[derive(Clone)]
 pub struct Pool {
-    /// What there is to choose from.
-    pub nodes: Vec<NodePlan>,
+    /// The world.
+    pub blueprint: Arc<Blueprint>,
     /// Where leaves add what they are given.
     pub views: Views,
+    /// Where actors that are asked for are stepped.
+    pub seats: Seats,
+}
+
+/// Where the actors of a world are stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seats {
+    /// All here.
+    Here,
+    /// About every second one on a thread of its own.
+    Guarded,
+    /// Some here, some on threads of their own, some in helper processes, one of their own or one of two that are shared.
+    Mixed,
+}
+
+impl Seats {
+    /// Where the actor at a path is stepped.
+    pub fn of(self, path: &str) -> Hosting {
+        let turn = path.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) >> 3;
+        let long = Duration::from_secs(60);
+        match (self, turn % 5) {
+            (Self::Here, _) => Hosting::default(),
+            (Self::Guarded, turn) if turn < 3 => Hosting::guarded(long),
+            (Self::Mixed, 0) => Hosting::guarded(long),
+            (Self::Mixed, 1 | 2) => Hosting::shared_process(format!("helper-{}", turn % 2)),
+            (Self::Mixed, 3) => Hosting::process(),
+            (Self::Guarded | Self::Mixed, _) => Hosting::default(),
+        }
+    }
+}
+
+/// Which actor of a world is meant: `[list, place in it]`, as the parameters of its factory.
+fn plan_of<'a>(blueprint: &'a Blueprint, params: &str) -> Result<&'a NodePlan, String> {
+    if let Ok(number) = params.parse::<usize>() {
+        return blueprint.pool.get(number).ok_or_else(|| "the pool has fewer nodes".to_owned());
+    }
+    let (list, at): (String, usize) = serde_json::from_str(params).map_err(|error| format!("{params}: {error}"))?;
+    let plan = match list.as_str() {
+        "actors" => blueprint.actors.get(at),
+        "planned" => blueprint.planned_joins.get(at),
+        _ => blueprint.joins.get(at).map(|(_, plan)| plan),
+    };
+    plan.map(|plan| &plan.node).ok_or_else(|| format!("there is no {params}"))
 }
 
 impl ActorMaker for Pool {
     fn make(&mut self, request: &JoinRequest, path: &ActorPath) -> Result<Actor, String> {
         let NodeRequest::Made { params, .. } = &request.node else { return Err("one node, please".to_string()) };
-        let number: usize = params.parse().map_err(|error| format!("{params}: {error}"))?;
-        let node = self.nodes.get(number).ok_or("the pool has fewer nodes")?;
-        Ok(Actor::of(path.as_str(), node.build(&self.views)))
+        let hosting = self.seats.of(path.as_str());
+        if matches!(hosting.placement, Placement::Process(_)) {
+            return Ok(Actor::requested(path.as_str(), request.node.clone()).hosted(hosting));
+        }
+        let node = plan_of(&self.blueprint, params)?;
+        Ok(Actor::of(path.as_str(), node.build(&self.views)).hosted(hosting))
     }
 }
 

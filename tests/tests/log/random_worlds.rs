@@ -7,7 +7,7 @@ use chaconne_record::{Playback, Recorder, Verifier, check, diff};
 use chaconne_sim_core::{ActorPath, SimTime};
 use chaconne_tests::reference::drive::{drive, set_up_watched};
 use chaconne_tests::reference::random;
-use chaconne_tests::reference::world::{Blueprint, Views};
+use chaconne_tests::reference::world::{Blueprint, Seats, Views};
 use chaconne_tests::{path, world_with};
 
 use super::{folder, lines};
@@ -23,12 +23,12 @@ fn settings(blueprint: &Blueprint, threads: usize, typed: bool) -> ConductorConf
 }
 
 fn actors(blueprint: &Blueprint) -> Vec<Actor> {
-    blueprint.actors.iter().map(|actor| actor.build(&Default::default())).collect()
+    blueprint.actors.iter().map(|actor| actor.build(&Default::default(), Seats::Here, "actors", 0)).collect()
 }
 
 /// Runs a world to its end, with what its driver does from outside.
 fn run(mut world: Conductor, blueprint: &Blueprint) -> RunReport {
-    drive(&mut world, blueprint, &Views::default());
+    drive(&mut world, blueprint, Seats::Here, &Views::default());
     world.end(std::time::Duration::ZERO)
 }
 

@@ -1,15 +1,15 @@
 //! Random worlds against a slow conductor that is written straight from the rules.
 
-use chaconne_conductor::{HaltCause, RunReport};
+use chaconne_conductor::{HaltCause, HelperProgram, RunReport};
 use chaconne_tests::reference::conduct::{Outcome, conduct};
 use chaconne_tests::reference::drive::{drive, set_up};
 use chaconne_tests::reference::random;
-use chaconne_tests::reference::world::{Blueprint, View, Views};
+use chaconne_tests::reference::world::{Blueprint, Seats, View, Views};
 
 /// What the real conductor makes of a world.
-fn real(blueprint: &Blueprint, threads: usize, typed: bool) -> Outcome {
+fn real(blueprint: &Blueprint, threads: usize, typed: bool, seats: Seats) -> Outcome {
     let views = Views::default();
-    let report = run(blueprint, threads, typed, &views);
+    let report = run(blueprint, threads, typed, seats, &views);
     let halt = report.halt.map(|halt| {
         assert_eq!(halt.cause, HaltCause::Error("the dice said so".to_string()));
         (halt.path.unwrap().to_string(), halt.instant.unwrap().0, halt.others)
@@ -19,10 +19,15 @@ fn real(blueprint: &Blueprint, threads: usize, typed: bool) -> Outcome {
 }
 
 /// Runs a world as its blueprint says; leaves add what they are given to `views`.
-fn run(blueprint: &Blueprint, threads: usize, typed: bool, views: &Views) -> RunReport {
-    let mut world = set_up(blueprint, threads, typed, views);
-    drive(&mut world, blueprint, views);
+fn run(blueprint: &Blueprint, threads: usize, typed: bool, seats: Seats, views: &Views) -> RunReport {
+    let mut world = set_up(blueprint, threads, typed, seats, Some(helper(blueprint)), views);
+    drive(&mut world, blueprint, seats, views);
     world.report()
+}
+
+/// Makes the actors of a world in other processes: from the number of the world, which says it all.
+fn helper(blueprint: &Blueprint) -> HelperProgram {
+    HelperProgram::new(env!("CARGO_BIN_EXE_helper"), [""; 0]).setting(format!("living {}", blueprint.seed))
 }
 
 /// The views of each participant, whoever was stepped first at an instant.
@@ -37,7 +42,7 @@ fn compare(blueprint: &Blueprint) {
     let number = blueprint.seed;
     let expected = conduct(blueprint);
     for (threads, typed) in [(1, true), (4, true), (4, false)] {
-        let got = real(blueprint, threads, typed);
+        let got = real(blueprint, threads, typed, Seats::Here);
         for (got, expected) in by_path(&got).into_iter().zip(by_path(&expected)) {
             assert_eq!(got, expected, "world {number}, {threads} threads, typed {typed}");
         }
@@ -68,7 +73,7 @@ fn in_living_worlds_many_join_and_leave_and_are_refused() {
     let mut counts = [0; 4];
     for number in 0..100 {
         let blueprint = random::living_world(number);
-        let report = run(&blueprint, 1, true, &Views::default());
+        let report = run(&blueprint, 1, true, Seats::Here, &Views::default());
         for (count, more) in counts.iter_mut().zip([
             report.joins - report.participants as u64,
             report.leaves,
@@ -86,4 +91,34 @@ fn large_worlds_run_as_the_slow_conductor_says() {
     for number in 0..2 {
         compare(&random::large_world(number));
     }
+}
+
+/// Compares what does not depend on who was asked where: on other threads and in other processes nobody keeps views.
+fn compare_seats(blueprint: &Blueprint, seats: Seats) -> u64 {
+    let expected = real(blueprint, 1, true, Seats::Here);
+    let got = real(blueprint, 2, true, seats);
+    let number = blueprint.seed;
+    assert_eq!(
+        (got.ticks, got.signals, got.world_hash, &got.halt),
+        (expected.ticks, expected.signals, expected.world_hash, &expected.halt),
+        "world {number}, {seats:?}"
+    );
+    got.ticks
+}
+
+#[test]
+fn living_worlds_are_the_same_with_actors_on_threads_of_their_own() {
+    for number in 0..120 {
+        let blueprint = random::living_world(number);
+        compare_seats(&blueprint, Seats::Guarded);
+        let (here, guarded) = (real(&blueprint, 1, true, Seats::Here), real(&blueprint, 1, false, Seats::Guarded));
+        assert_eq!(by_path(&guarded), by_path(&here), "world {number}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn living_worlds_are_the_same_with_actors_in_helper_processes() {
+    let ticks: u64 = (0..60).map(|number| compare_seats(&random::living_world(number), Seats::Mixed)).sum();
+    assert!(ticks > 1_000);
 }
