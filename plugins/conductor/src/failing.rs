@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use chaconne_sim_core::fingerprint::MembershipKind;
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::time::SimTime;
 
@@ -28,15 +29,23 @@ impl Conductor {
         for (leaf, cause) in lost {
             // One under the path of another that was lost is gone with it.
             if self.registry.rows[leaf as usize].next_due != SimTime::MAX {
-                self.note_removal(now, self.registry.path[leaf as usize].clone(), cause, now);
-                self.remove(self.registry.actor[leaf as usize], now);
+                let actor = self.registry.actor[leaf as usize];
+                let fallen = self.registry.path[leaf as usize].clone();
+                let path = self.registry.entry(actor).map_or_else(|| fallen.clone(), |entry| entry.path.clone());
+                self.note_removal(now, path, fallen, cause, now);
+                self.remove(actor, now);
             }
         }
-        // Where a leave stands that was planned.
+        // Where a leave stands that was planned; but one that joined at this very instant leaves behind its join.
         let leaves = self.changes.log.split_off(before);
         let at = self.changes.leaves_end.unwrap_or(before).min(before);
-        self.changes.leaves_end = Some(at + leaves.len());
-        self.changes.log.splice(at..at, leaves);
+        let (new, old): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|leave| {
+            let joins = self.changes.log[at..].iter().filter(|change| change.kind == MembershipKind::Join);
+            joins.into_iter().any(|join| join.path == leave.path)
+        });
+        self.changes.leaves_end = Some(at + old.len());
+        self.changes.log.splice(at..at, old);
+        self.changes.log.extend(new);
         let rows = &self.registry.rows;
         let is_gone = |leaf: u32| rows[leaf as usize].next_due == SimTime::MAX;
         let actors = (0..).zip(&reply.request.actors);
@@ -66,7 +75,7 @@ impl Conductor {
             let special = self.registry.special.get(&actor);
             if special.is_some_and(|special| special.on_failure == OnFailure::Remove) {
                 let after = just_after(now);
-                self.note_removal(now, path.clone(), cause, after);
+                self.note_removal(now, path.clone(), path.clone(), cause, after);
                 self.plan_leave_of(path, after);
             } else if let Some(halt) = &mut halt {
                 halt.others += 1;
@@ -77,11 +86,11 @@ impl Conductor {
         halt
     }
 
-    /// Tells monitors and the report of an actor that failed.
-    fn note_removal(&mut self, now: SimTime, path: ActorPath, cause: HaltCause, leaves_at: SimTime) {
-        let halt = Halt { path: Some(path.clone()), instant: Some((self.ticks, now)), cause, others: 0 };
+    /// Tells monitors and the report of an actor that is removed because one of its participants failed.
+    fn note_removal(&mut self, now: SimTime, path: ActorPath, fallen: ActorPath, cause: HaltCause, leaves_at: SimTime) {
+        let halt = Halt { path: Some(fallen), instant: Some((self.ticks, now)), cause, others: 0 };
         let reason = halt.to_string();
-        self.changes.removed.push(format!("{reason}, and left at {leaves_at} s"));
+        self.changes.removed.push(format!("`{path}` left at {leaves_at} s: {reason}"));
         self.observed.push(Observation { time: now, path: Some(path), what: Observed::Removed { reason } });
     }
 

@@ -522,7 +522,7 @@ impl Conductor {
         loop {
             let join = self.plans.next_join().filter(|time| *time <= now);
             if self.plans.next_leave().is_some_and(|leave| leave <= join.unwrap_or(now)) {
-                self.carry_out_leaves(now, join.unwrap_or(now), SimTime::MAX);
+                self.carry_out_leaves(now, join.unwrap_or(now));
             } else if let Some((time, actor)) = self.plans.take_join(now) {
                 self.withdraw(time);
                 if time == now {
@@ -556,9 +556,8 @@ impl Conductor {
         }
     }
 
-    /// Removes whom plans remove at `until` or before, where the instant `now` is the next or is being stepped; `time` is the
-    /// first instant not stepped.
-    fn carry_out_leaves(&mut self, now: SimTime, until: SimTime, time: SimTime) {
+    /// Removes whom plans remove at `until` or before, where the instant `now` is the next.
+    fn carry_out_leaves(&mut self, now: SimTime, until: SimTime) {
         while let Some(entry) = self.plans.leaves.first_entry().filter(|entry| entry.key().0 <= until) {
             let ((planned, of_actor, _), leave) = entry.remove_entry();
             if of_actor && planned == now {
@@ -569,9 +568,19 @@ impl Conductor {
                 PlannedLeave::Path(path) => self.registry.leaving(&path),
             };
             match slot {
-                Ok(slot) => self.remove(slot, time),
+                Ok(slot) => self.remove(slot, SimTime::MAX),
                 Err(error) => self.changes.refused.push(format!("at {planned} s: {error}")),
             }
+        }
+    }
+
+    /// Removes actors that are to leave at a time by their own plans, right behind the instant before it.
+    fn carry_out_own_leaves(&mut self, time: SimTime) {
+        while let Some((&key, &PlannedLeave::Of(id))) =
+            self.plans.leaves.range((time, true, 0)..=(time, true, u64::MAX)).next()
+        {
+            self.plans.leaves.remove(&key);
+            self.remove(id.slot, time);
         }
     }
 
@@ -581,7 +590,7 @@ impl Conductor {
         let after = just_after(now);
         self.barrier = Some(now);
         self.withdraw(after);
-        self.carry_out_leaves(now, after, after);
+        self.carry_out_own_leaves(after);
         let mut requests = std::mem::take(&mut self.requests);
         for ((leaf, request), seq) in requests.drain(..).zip(0..) {
             let (kind, path, outcome) = match request {

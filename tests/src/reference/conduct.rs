@@ -220,7 +220,7 @@ impl Run<'_> {
     }
 
     /// Removes whom plans remove until a time.
-    fn planned_leaves(&mut self, until: SimTime, time: Option<SimTime>) {
+    fn planned_leaves(&mut self, until: SimTime) {
         loop {
             let of_actors = self.actors.iter().filter_map(|actor| {
                 let (time, number) = actor.leaves_at?;
@@ -231,7 +231,19 @@ impl Run<'_> {
                 break;
             };
             self.planned_leaves.retain(|planned| planned.1 != due.2);
-            self.remove(&due.3, time);
+            self.remove(&due.3, None);
+        }
+    }
+
+    /// Removes actors that leave at a time by their own plans, in the order of planning.
+    fn own_leaves(&mut self, time: SimTime) {
+        loop {
+            let of_actors = self.actors.iter().filter_map(|actor| {
+                let (at, number) = actor.leaves_at?;
+                (at <= time).then(|| (at, number, actor.plan.path.clone()))
+            });
+            let Some((_, _, path)) = of_actors.min() else { break };
+            self.remove(&path, Some(time));
         }
     }
 
@@ -242,10 +254,10 @@ impl Run<'_> {
         while self.planned.first().is_some_and(|plan| plan.first_due <= now) {
             let plan = self.planned.remove(0);
             // At one time leaves come before joins.
-            self.planned_leaves(plan.first_due, None);
+            self.planned_leaves(plan.first_due);
             self.join(plan);
         }
-        self.planned_leaves(now, None);
+        self.planned_leaves(now);
         self.bring_in_order();
         is_instant |= self.leaves.iter().any(|leaf| leaf.next_due == now);
         if is_instant {
@@ -318,7 +330,7 @@ impl Run<'_> {
     fn barrier(&mut self, now: SimTime, asked: Vec<(usize, String, usize, Ask)>) {
         self.last = Some(now);
         let after = now.checked_add(NANOSECOND).unwrap();
-        self.planned_leaves(after, Some(after));
+        self.own_leaves(after);
         for (life, path, number, ask) in asked {
             let later = |after: Option<SimDuration>| after.map(|after| now.checked_add(after).unwrap());
             let (kind, of, granted) = match ask {

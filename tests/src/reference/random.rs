@@ -273,3 +273,19 @@ fn expression(paths: &[String], rng: &mut DetRng) -> String {
         _ => format!("chaconne/w$*/actor/**/@{letter}/{signal}"),
     }
 }
+
+/// As a [`living_world`], in which participants fail now and then.
+pub fn failing_world(number: u64) -> Blueprint {
+    let mut world = living_world(number);
+    let plans = world.actors.iter_mut().chain(&mut world.planned_joins);
+    plans.chain(world.joins.iter_mut().map(|(_, plan)| plan)).for_each(|plan| let_fail(&mut plan.node));
+    world.pool.iter_mut().for_each(let_fail);
+    world
+}
+
+fn let_fail(node: &mut NodePlan) {
+    match node {
+        NodePlan::Leaf(wanderer) => wanderer.fails = 12,
+        NodePlan::Group(children) => children.iter_mut().for_each(|(_, child)| let_fail(child)),
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chaconne_conductor::{Actor, ActorMaker, Group, Hosting, Node, Placement};
+use chaconne_conductor::{Actor, ActorMaker, Group, Hosting, Node, OnFailure, Placement};
 use chaconne_sim_core::membership::{JoinRequest, NodeRequest, Refusal, RefusedKind};
 use chaconne_sim_core::{
     ActorPath, Delivery, DetRng, Participant, SimDuration, SimTime, StateWriter, StepCtx, StepError, StepResult,
@@ -356,6 +356,10 @@ pub enum Seats {
     Here,
     /// About every second one on a thread of its own.
     Guarded,
+    /// All here; one that fails is removed.
+    HereRemoved,
+    /// About every second one on a thread of its own; one that fails is removed.
+    GuardedRemoved,
     /// Some here, some on threads of their own, some in helper processes, one of their own or one of two that are shared.
     Mixed,
 }
@@ -367,6 +371,8 @@ impl Seats {
         let long = Duration::from_secs(60);
         match (self, turn % 5) {
             (Self::Here, _) => Hosting::default(),
+            (Self::HereRemoved, _) => Hosting::default().on_failure(OnFailure::Remove),
+            (Self::GuardedRemoved, _) => Self::Guarded.of(path).on_failure(OnFailure::Remove),
             (Self::Guarded, turn) if turn < 3 => Hosting::guarded(long),
             (Self::Mixed, 0) => Hosting::guarded(long),
             (Self::Mixed, 1 | 2) => Hosting::shared_process(format!("helper-{}", turn % 2)),

@@ -139,7 +139,8 @@ fn whatever_happens_in_a_helper_process_its_actor_leaves_and_the_others_go_on() 
         assert_eq!(report.world_hash, planned.world_hash(), "{misdeed:?}");
         assert!(report.removed[0].contains(text), "{misdeed:?}: {:?}", report.removed);
         if misdeed == Misdeed::Hang {
-            assert!(took < timeout + Duration::from_millis(50), "{took:?}");
+            // 50 ms on a machine that does nothing else.
+            assert!(took < timeout + Duration::from_millis(500), "{took:?}");
         }
         assert!(report.left_behind.is_empty(), "a process is ended");
         assert_eq!(children(), BTreeSet::new(), "{misdeed:?}");
@@ -177,11 +178,11 @@ fn those_who_share_a_helper_process_are_lost_together() {
         let report = world.end(Duration::ZERO);
         assert_eq!(report.participants, 2, "{:?}", report.removed);
         let left = |who: &str, when: &str| {
-            report.removed.iter().any(|one| one.starts_with(&format!("`{who}` ")) && one.ends_with(when))
+            report.removed.iter().any(|one| one.starts_with(&format!("`{who}` left at {when} s: ")))
         };
-        assert!(left("first", "and left at 3.000000001 s"), "{:?}", report.removed);
-        assert!(left("idle", "and left at 3.000000001 s"), "{:?}", report.removed);
-        assert!(left("ego", "and left at 3.0 s") && left("last", "and left at 3.0 s"), "{:?}", report.removed);
+        assert!(left("first", "3.000000001"), "{:?}", report.removed);
+        assert!(left("idle", "3.000000001"), "{:?}", report.removed);
+        assert!(left("ego", "3.0") && left("last", "3.0"), "{:?}", report.removed);
         assert_eq!(children(), BTreeSet::new());
     }
 }

@@ -1,6 +1,7 @@
 //! Random worlds against a slow conductor that is written straight from the rules.
 
-use chaconne_conductor::{HaltCause, HelperProgram, RunReport};
+use chaconne_conductor::{HaltCause, HelperProgram, Observed, RunReport};
+use chaconne_tests::recheck::{Witness, recheck};
 use chaconne_tests::reference::conduct::{Outcome, conduct};
 use chaconne_tests::reference::drive::{drive, set_up};
 use chaconne_tests::reference::random;
@@ -121,4 +122,43 @@ fn living_worlds_are_the_same_with_actors_on_threads_of_their_own() {
 fn living_worlds_are_the_same_with_actors_in_helper_processes() {
     let ticks: u64 = (0..60).map(|number| compare_seats(&random::living_world(number), Seats::Mixed)).sum();
     assert!(ticks > 1_000);
+}
+
+#[test]
+fn a_world_in_which_actors_fail_and_are_removed_is_the_one_in_which_these_leaves_were_planned() {
+    let (mut compared, mut removed) = (0, 0);
+    for number in 0..300 {
+        let mut blueprint = random::failing_world(number);
+        let seats = [Seats::HereRemoved, Seats::GuardedRemoved][number as usize % 2];
+        let run = |blueprint: &Blueprint, threads| {
+            let witness = Witness::default();
+            let mut world = set_up(blueprint, threads, true, seats, None, &Views::default());
+            world.add_monitor(witness.clone());
+            drive(&mut world, blueprint, seats, &Views::default());
+            assert_eq!(recheck(&blueprint.name, blueprint.seed, &witness.instants()), world.world_hash());
+            (world.report(), witness.observed())
+        };
+        let (report, observed) = run(&blueprint, 1);
+        assert_eq!(report.halt, None);
+        // With several threads, and in batches where nobody looks on.
+        assert_eq!(run(&blueprint, 3).0.world_hash, report.world_hash, "world {number}");
+        let mut world = set_up(&blueprint, 1, true, seats, None, &Views::default());
+        drive(&mut world, &blueprint, seats, &Views::default());
+        assert_eq!(world.world_hash(), report.world_hash, "world {number} without a monitor");
+
+        for one in &observed {
+            let Observed::Removed { .. } = one.what else { continue };
+            blueprint.planned_leaves.push((one.time, one.path.as_ref().unwrap().to_string()));
+            removed += 1;
+        }
+        let (planned, again) = run(&blueprint, 2);
+        // At one time leaves come before joins. So one that joins at the time at which it fails, or in the place of one that
+        // fails then, makes another run when the leave is planned: something is refused in one of them.
+        if planned.refused == report.refused && planned.refusals == report.refusals {
+            assert!(again.is_empty(), "world {number}: nobody fails who has left");
+            assert_eq!(planned.world_hash, report.world_hash, "world {number}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 200 && removed > 500, "{compared} {removed}");
 }
