@@ -18,12 +18,18 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line on stdout. A reader that has gone away (`| head`) is no error; a full disk is, and ends the program.
 pub(crate) fn say(line: impl Display) {
-    Progress::erase();
-    if let Err(error) = writeln!(io::stdout().lock(), "{line}")
-        && error.kind() != ErrorKind::BrokenPipe
-    {
+    if let Err(error) = try_say(line) {
         complain(&format!("the output cannot be written ({error})"));
         std::process::exit(1);
+    }
+}
+
+/// As [`say`], for programs that have something to clear away before they end.
+pub(crate) fn try_say(line: impl Display) -> io::Result<()> {
+    Progress::erase();
+    match writeln!(io::stdout().lock(), "{line}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -15,14 +15,18 @@ pub(crate) struct Arguments {
     /// Talk over stdin and stdout
     #[arg(long, required = true)]
     pipe: bool,
+    /// Threads in each of Bevy's task pools, 0 for what Bevy makes of the cores
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    threads: u16,
 }
 
 #[cfg(unix)]
-pub(crate) fn run(_: &Arguments, worlds: &Worlds) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments, worlds: &Worlds) -> Result<(), Failure> {
     use chaconne::conductor::ActorMaker;
     use chaconne::conductor::host::process::serve;
     use chaconne::traffic::Watch;
 
+    super::pools::size(arguments.threads);
     // Nobody in this process looks at what loggers see.
     let factories = worlds.factories(&Watch::default())?;
     serve(|opening| {

@@ -45,10 +45,13 @@ mod console;
 mod host;
 mod list;
 mod log;
+mod pools;
 mod program;
+mod prove;
 mod run;
 mod sight;
 mod table;
+mod told;
 mod worlds;
 
 use std::process::ExitCode;
@@ -75,6 +78,7 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 a run failed or differed, or 
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Prove(prove::Arguments),
     Host(host::Arguments),
     List(list::Arguments),
     /// Print the JSON Schema of scenario files, for editors
@@ -123,6 +127,7 @@ impl Program {
         let mut command = Arguments::command().name(name).bin_name(name);
         program::run_as(command.clone(), |Arguments { command: asked, quiet }| match asked {
             Command::Run(arguments) => run::run(arguments, &worlds, quiet),
+            Command::Prove(arguments) => prove::run(&arguments, &worlds, quiet),
             Command::Host(arguments) => host::run(&arguments, &worlds),
             Command::List(arguments) => list::run(&arguments, &worlds),
             Command::Schema => list::schema(&worlds),

@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 use bevy_app::{App, PluginGroup};
 use chaconne::conductor::{HelperProgram, RunReport};
 use chaconne::prelude::*;
-use chaconne::scenario::{HostOverride, Overrides, Scenario, ScenarioAppExt};
+use chaconne::scenario::{Factories, HostOverride, Overrides, Scenario, ScenarioAppExt};
 use clap::Args;
 use serde::Serialize;
 
 use crate::command::closing::Closing;
 use crate::command::console::{Progress, say};
+use crate::command::pools;
 use crate::command::program::{Failure, factor, rows};
 use crate::command::sight::{Sight, Sighted};
+use crate::command::told::{Difference, Failed};
 use crate::command::worlds::Worlds;
 
 /// Run a scenario file
@@ -41,7 +43,7 @@ pub(crate) struct Arguments {
     /// Another seed than the scenario's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads that work at an instant, 0 for one per core; changes no result
+    /// Threads that work at an instant, and in each of Bevy's task pools, 0 for one per core; changes no result
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     threads: u16,
     /// Keep pace with the wall clock; changes no result
@@ -69,9 +71,13 @@ pub(crate) struct Arguments {
     /// Print the result as one JSON object, the last line of stdout
     #[arg(long)]
     json: bool,
+    /// Run it to its end before, unpaced, unrecorded and in silence, in the same process; changes no result
+    #[arg(long, hide = true)]
+    twice: bool,
 }
 
-fn above_zero(text: &str) -> Result<SimTime, String> {
+/// A time after the first one.
+pub(crate) fn above_zero(text: &str) -> Result<SimTime, String> {
     match text.parse::<SimTime>() {
         Ok(time) if time > SimTime::ZERO => Ok(time),
         Ok(_) => Err("it must be above 0".to_owned()),
@@ -80,6 +86,10 @@ fn above_zero(text: &str) -> Result<SimTime, String> {
 }
 
 impl Arguments {
+    fn overrides(&self) -> Overrides {
+        Overrides { seed: self.seed, end: self.until, host: self.host }
+    }
+
     fn pacing(&self) -> Pacing {
         if self.realtime || self.precise || self.factor.is_some() {
             Pacing::RealTime { factor: self.factor.unwrap_or(1.0), spin: self.precise }
@@ -95,6 +105,8 @@ struct Ran {
     world: String,
     traffic: Sighted,
     #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<Failed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verified: Option<Verified>,
@@ -108,43 +120,25 @@ struct Verified {
     /// The run was compared to its end.
     whole: bool,
     compared_instants: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Difference>,
 }
 
 pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<(), Failure> {
+    pools::size(arguments.threads);
+    if arguments.twice {
+        rehearse(&arguments, worlds)?;
+    }
     let sight = Sight::default();
     let factories = worlds.factories(&sight.watch(quiet))?;
-    let overrides = Overrides { seed: arguments.seed, end: arguments.until, host: arguments.host };
-    let scenario = Scenario::from_file(&arguments.file, &factories, overrides).map_err(mistakes)?;
-    let Some(end) = scenario.end else {
-        let file = arguments.file.display();
-        return Err(Failure::Input(format!("the scenario {file} has no `end`: add one, or give --until SECONDS")));
-    };
+    let (scenario, end) = load(&arguments.file, &factories, arguments.overrides())?;
     if let Some(log) = &arguments.verify {
         // What is no log is refused before anything runs.
         LogReader::open(log).map_err(Failure::input)?;
     }
     let profile = arguments.profile.as_deref().map(profile).transpose()?;
-    let mut app = App::new();
     let world = scenario.world().to_owned();
-    app.add_plugins(ChaconnePlugins.set(ConductorPlugin {
-        world: world.clone(),
-        seed: scenario.seed(),
-        end: Some(end),
-        threads: usize::from(arguments.threads),
-        typed: !arguments.no_typed,
-        mirrors: Mirroring::Off,
-        pacing: arguments.pacing(),
-        timing: arguments.timing.is_some(),
-        ..ConductorPlugin::default()
-    }));
-    app.provenance().config("scenario", arguments.file.display().to_string()).config("until", end.to_string());
-    for input in &scenario.inputs {
-        app.provenance().input(input).map_err(Failure::input)?;
-    }
-    if scenario.uses_processes() {
-        app.set_helper(helper(&scenario)?);
-    }
-    app.add_scenario(scenario, &factories);
+    let mut app = app(&arguments, scenario, &factories, end, arguments.pacing())?;
     if let Some(log) = &arguments.verify {
         app.add_plugins(VerifyPlugin::new(log));
     }
@@ -174,13 +168,63 @@ fn profile(file: &Path) -> Result<NoProfile, Failure> {
     Err(Failure::Input(format!("no profile can be written to {file}: build the program with the feature `profile`")))
 }
 
+/// Runs the scenario to its end, and forgets it.
+fn rehearse(arguments: &Arguments, worlds: &Worlds) -> Result<(), Failure> {
+    let factories = worlds.factories(&Sight::default().watch(true))?;
+    let (scenario, end) = load(&arguments.file, &factories, arguments.overrides())?;
+    let mut app = app(arguments, scenario, &factories, end, Pacing::FreeRun)?;
+    conduct(&mut app, end, true);
+    Ok(())
+}
+
+/// Reads a scenario, and says when it ends. Every mistake in it is told, the first one last.
+pub(crate) fn load(file: &Path, factories: &Factories, overrides: Overrides) -> Result<(Scenario, SimTime), Failure> {
+    let scenario = Scenario::from_file(file, factories, overrides).map_err(mistakes)?;
+    let Some(end) = scenario.end else {
+        let file = file.display();
+        return Err(Failure::Input(format!("the scenario {file} has no `end`: add one, or give --until SECONDS")));
+    };
+    Ok((scenario, end))
+}
+
+/// The scenario in an `App`.
+fn app(
+    arguments: &Arguments,
+    scenario: Scenario,
+    factories: &Factories,
+    end: SimTime,
+    pacing: Pacing,
+) -> Result<App, Failure> {
+    let mut app = App::new();
+    app.add_plugins(ChaconnePlugins.set(ConductorPlugin {
+        world: scenario.world().to_owned(),
+        seed: scenario.seed(),
+        end: Some(end),
+        threads: usize::from(arguments.threads),
+        typed: !arguments.no_typed,
+        mirrors: Mirroring::Off,
+        pacing,
+        timing: arguments.timing.is_some(),
+        ..ConductorPlugin::default()
+    }));
+    app.provenance().config("scenario", arguments.file.display().to_string()).config("until", end.to_string());
+    for input in &scenario.inputs {
+        app.provenance().input(input).map_err(Failure::input)?;
+    }
+    if scenario.uses_processes() {
+        app.set_helper(helper(&scenario, arguments.threads)?);
+    }
+    app.add_scenario(scenario, factories);
+    Ok(app)
+}
+
 /// This program, as what helper processes run.
-fn helper(scenario: &Scenario) -> Result<HelperProgram, Failure> {
+fn helper(scenario: &Scenario, threads: u16) -> Result<HelperProgram, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::Run(format!("helper processes cannot be started: this program is not found ({error})"))
     })?;
     let setting = scenario.setting_text().map_err(Failure::input)?;
-    Ok(HelperProgram::new(program, ["host", "--pipe"]).setting(setting))
+    Ok(HelperProgram::new(program, ["host", "--pipe", "--threads", &threads.to_string()]).setting(setting))
 }
 
 /// Every mistake on a line of its own: all but the first as notes, and the first as the program's error.
@@ -229,7 +273,8 @@ fn close(
     let verified = arguments.verify.as_ref().map(|log| {
         let verification = app.world().resource::<Verification>();
         let (whole, compared_instants) = (verification.is_whole(), verification.ticks());
-        Verified { log: log.display().to_string(), verified: complete, whole, compared_instants }
+        let difference = verification.difference().map(Difference::from);
+        Verified { log: log.display().to_string(), verified: complete, whole, compared_instants, difference }
     });
     if complete && !quiet {
         if let Some(Verified { log, whole, compared_instants, .. }) = &verified {
@@ -253,5 +298,6 @@ fn close(
         json: arguments.json,
         timing: arguments.timing,
     };
-    closing.close(report, Ran { world, traffic: sight.sighted(), recorded, verified })
+    let failed = report.halt.as_ref().and_then(Failed::of);
+    closing.close(report, Ran { world, traffic: sight.sighted(), failed, recorded, verified })
 }

@@ -15,8 +15,8 @@
 //! ```
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bevy_app::{App, Plugin};
 use bevy_ecs::resource::Resource;
@@ -75,6 +75,7 @@ pub struct Verification(Arc<Compared>);
 struct Compared {
     ticks: AtomicU64,
     whole: AtomicBool,
+    difference: OnceLock<Difference>,
 }
 
 impl Verification {
@@ -88,6 +89,11 @@ impl Verification {
     /// recovered, or a monitor halted it.
     pub fn is_whole(&self) -> bool {
         self.0.whole.load(Ordering::Relaxed)
+    }
+
+    /// Where the run differs from the log first, once that was found.
+    pub fn difference(&self) -> Option<&Difference> {
+        self.0.difference.get()
     }
 }
 
@@ -133,6 +139,8 @@ impl Verifier {
     }
 
     fn differs(&self, difference: Difference) -> LogError {
+        // Only the first one counts.
+        let _ = self.verification.0.difference.set(difference.clone());
         LogError::Differs { file: self.file.clone(), difference: Box::new(difference) }
     }
 
