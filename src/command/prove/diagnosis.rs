@@ -125,16 +125,19 @@ fn diagnosis(cause: Cause, evidence: &[Evidence<'_>]) -> Diagnosis {
             "{who} keeps state outside of the participant, in a static or a thread-local, which other runs, threads and \
              processes do not find as it left it"
         ),
-        Cause::Text => {
-            let said = first.and_then(|one| one.text).map(|text| format!(": {text}")).unwrap_or_default();
-            format!(
-                "the JSON of a signal does not hold all of its value, which shows in {who}, who publishes or receives \
-                 it{said}"
-            )
-        }
+        Cause::Text => match first.and_then(|one| unfaithful(one.text?)) {
+            Some((key, type_name)) => format!(
+                "the JSON of a value of type `{type_name}`, which {who} publishes under `{key}`, does not hold all of it, so \
+                 that receivers get the whole value only where it is not sent as text"
+            ),
+            None => format!(
+                "the JSON of a signal does not hold all of its value, which shows in {who}: look at the types of what it \
+                 publishes and receives"
+            ),
+        },
         Cause::Threads => format!(
-            "{who} depends on the number of threads: on a sum that is cut into as many parts, or on who comes first to what \
-             threads share"
+            "{who} depends on the number of threads: it cuts a sum into as many parts, say, or uses what threads share in the \
+             order in which they come"
         ),
         Cause::Pace => format!("{who} depends on the pace of the run: on the wall clock, or on who is ready first"),
         Cause::Luck => format!(
@@ -144,6 +147,13 @@ fn diagnosis(cause: Cause, evidence: &[Evidence<'_>]) -> Diagnosis {
         ),
     };
     Diagnosis { cause, path: path.map(str::to_owned), variants, text }
+}
+
+/// Key and type, if a sentence says that a value does not read back from its text.
+fn unfaithful(text: &str) -> Option<(&str, &str)> {
+    let between = |start: &str| text.split_once(start)?.1.split_once('`').map(|(name, _)| name);
+    text.contains("does not read back from its own text").then_some(())?;
+    Some((between("cannot publish `")?, between("a value of type `")?))
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -159,6 +169,7 @@ pub(crate) fn listed(names: &[&str]) -> String {
 mod tests {
     use super::*;
     use crate::command::told::{Difference, Failed};
+    use crate::sim_core::error::PublishError;
 
     fn differs(path: &str, second: i32) -> Outcome {
         Outcome::Differs(Difference {
@@ -230,14 +241,18 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_to_publish_is_told_in_its_own_words() {
-        let text = "`sender` failed: cannot publish `w/value`".to_owned();
-        let failed =
-            Failed { path: "sender".to_owned(), instant: Some(0), time: Some(SimTime::ZERO), text: text.clone() };
-        let outcome = Outcome::Broken { text: text.clone(), failed: Some(failed) };
-        let found =
-            diagnose(&[(Variant::Again, &Outcome::Whole { world_hash: String::new() }), (Variant::NoTyped, &outcome)]);
+    fn a_value_that_does_not_read_back_is_told_with_key_and_type() {
+        let error =
+            PublishError::NotFaithful { key: "chaconne/w/actor/sender/parcel".to_owned(), type_name: "post::Parcel" };
+        let text = format!("`sender` failed: {error}");
+        let time = Some(SimTime::ZERO);
+        let failed = Failed { path: "sender".to_owned(), instant: Some(0), time, text: text.clone() };
+        let same = Outcome::Whole { world_hash: String::new() };
+        let outcome = Outcome::Broken { text, failed: Some(failed) };
+        let found = diagnose(&[(Variant::Again, &same), (Variant::NoTyped, &outcome)]);
         assert_eq!(found[0].cause, Cause::Text);
-        assert!(found[0].text.ends_with(&text), "{}", found[0].text);
+        for part in ["`post::Parcel`", "`sender`", "`chaconne/w/actor/sender/parcel`"] {
+            assert!(found[0].text.contains(part), "{}", found[0].text);
+        }
     }
 }

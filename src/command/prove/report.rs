@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::diagnosis::{Diagnosis, diagnose, listed};
 use super::outcome::Outcome;
 use super::variant::Variant;
-use crate::command::console::{say_json, try_say};
+use crate::command::console::{counted, say_json, try_say};
 use crate::command::program::Failure;
 use crate::command::told::Difference;
 use crate::prelude::SimTime;
@@ -33,7 +33,10 @@ pub(crate) struct Report {
 /// Width of the names of variants, and of what is said of them.
 const NAME: usize = 10;
 const HASH: usize = 32;
-const RESULT: usize = 9;
+const RESULT: usize = 7;
+
+/// Variants that are named where several differ alike; of more the table shows which.
+const NAMED: usize = 4;
 
 impl Report {
     pub(crate) fn new(file: &Path, world: &str, seed: u64, end: SimTime) -> Self {
@@ -93,15 +96,21 @@ impl Report {
     pub(crate) fn close(&self, json: bool, quiet: bool) -> Result<(), Failure> {
         let ran: Vec<_> = self.trials.iter().map(|(variant, trial)| (*variant, &trial.outcome)).collect();
         let diagnoses = diagnose(&ran);
+        let object = self.object(&diagnoses);
         self.explain(&diagnoses, quiet)?;
-        if json {
-            say_json(&self.object(&diagnoses));
+        if object.same {
+            let runs = object.variants.len();
+            line(quiet, format_args!("\n{runs} runs, one world hash"))?;
         }
-        self.end(quiet)
+        if json {
+            say_json(&object);
+        }
+        self.end()
     }
 
     fn explain(&self, diagnoses: &[Diagnosis], quiet: bool) -> Result<(), Failure> {
         let mut told: Vec<Variant> = Vec::new();
+        let has_place = self.trials.iter().any(|(_, trial)| matches!(trial.outcome, Outcome::Differs(_)));
         for (variant, Trial { outcome, .. }) in &self.trials {
             if told.contains(variant) {
                 continue;
@@ -110,7 +119,11 @@ impl Report {
             let alike: Vec<Variant> =
                 self.trials.iter().filter(|(_, one)| is_alike(outcome, &one.outcome)).map(|one| one.0).collect();
             let names: Vec<&str> = alike.iter().map(|one| one.name()).collect();
-            let names = listed(&names);
+            let names = if names.len() > NAMED {
+                format!("{} and {} others", names[0], names.len() - 1)
+            } else {
+                listed(&names)
+            };
             told.extend(alike);
             match outcome {
                 Outcome::Differs(difference) => {
@@ -118,11 +131,12 @@ impl Report {
                     line(quiet, format_args!("  the reference has {}", difference.expected))?;
                     line(quiet, format_args!("  {} has {}", variant.name(), difference.found))?;
                 }
-                Outcome::OtherHash { .. } => {
+                // Where others tell more, the table is enough.
+                Outcome::OtherHash { .. } if !has_place => {
                     line(quiet, format_args!("\n{names}: the world hash differs at the end"))?;
                 }
                 Outcome::Broken { text, .. } => line(quiet, format_args!("\n{names}: {text}"))?,
-                Outcome::Whole { .. } | Outcome::Stopped => {}
+                Outcome::OtherHash { .. } | Outcome::Whole { .. } | Outcome::Stopped => {}
             }
         }
         for diagnosis in diagnoses {
@@ -131,21 +145,22 @@ impl Report {
         Ok(())
     }
 
-    fn end(&self, quiet: bool) -> Result<(), Failure> {
+    /// How the program ends.
+    fn end(&self) -> Result<(), Failure> {
         let count = self.trials.len();
         if self.is_stopped() {
-            let done = count.saturating_sub(1);
-            return Err(Failure::Stopped(format!("the proof was stopped behind {done} variants")));
+            let done = counted(count.saturating_sub(1) as u64, "variant");
+            return Err(Failure::Stopped(format!("the proof was stopped behind {done}")));
         }
         if let Some(Trial { outcome: Outcome::Broken { text, .. }, .. }) = &self.reference {
             return Err(Failure::Run(format!("the reference run failed, so there is nothing to compare with: {text}")));
         }
         let bad = self.trials.iter().filter(|(_, trial)| !matches!(trial.outcome, Outcome::Whole { .. })).count();
         if bad > 0 {
-            return Err(Failure::Run(format!("{bad} of {count} variants are not the run that the reference is")));
+            let differ = if bad == 1 { "differs" } else { "differ" };
+            return Err(Failure::Run(format!("{bad} of {count} variants {differ} from the reference, or failed")));
         }
-        let runs = count + 1;
-        line(quiet, format_args!("\n{runs} runs, one world hash"))
+        Ok(())
     }
 
     fn object<'a>(&'a self, diagnoses: &'a [Diagnosis]) -> Proof<'a> {

@@ -6,6 +6,8 @@ mod cat;
 mod check_and_diff;
 mod export;
 mod info;
+#[cfg(unix)]
+mod prove;
 mod recover;
 mod scenarios;
 #[cfg(unix)]
