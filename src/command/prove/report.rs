@@ -253,7 +253,7 @@ fn is_alike(a: &Outcome, b: &Outcome) -> bool {
 fn place(difference: &Difference) -> String {
     let Difference { instant, time, path, field, .. } = difference;
     let mut text = path.as_ref().map_or(String::new(), |path| format!("`{path}`, "));
-    text += &format!("{field}");
+    text += field;
     if let Some(instant) = instant {
         text += &format!(", at instant {instant}");
     }

@@ -22,10 +22,13 @@ const PERIOD: SimDuration = SimDuration::from_millis(100);
 /// Instants at which the faulty ones behave well before they do not: a fault is to be found where it is.
 const GOOD: u64 = 3;
 
+/// Makes a number of the number of a step.
+type Value = fn(u64) -> f64;
+
 /// Publishes a number that `value` makes of the number of the step.
 struct Says {
     step: u64,
-    value: fn(u64) -> f64,
+    value: Value,
     is_faulty: bool,
 }
 
@@ -211,7 +214,7 @@ struct What {
 }
 
 fn register(factories: &mut Factories) -> Result<(), FactoryError> {
-    let says: [(&str, fn(u64) -> f64, bool); 7] = [
+    let says: [(&str, Value, bool); 7] = [
         ("thread-sum", thread_sum, true),
         ("processors", processors, true),
         ("hash-order", hash_order, true),

@@ -6,6 +6,7 @@ mod cat;
 mod check_and_diff;
 mod export;
 mod info;
+mod lints;
 #[cfg(unix)]
 mod prove;
 mod recover;

@@ -1,6 +1,7 @@
 //! Proving scenarios: innocent worlds pass, and planted faults are found where they are and called what they are.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -231,14 +232,17 @@ fn a_run_that_crashes_or_hangs_is_told_and_the_others_are_run_all_the_same() {
 
 #[test]
 fn a_proof_that_is_told_to_stop_ends_soon_and_leaves_nothing() {
-    for signal in ["INT", "TERM"] {
+    // Ctrl-C reaches the whole group of processes, and SIGTERM one.
+    for (signal, is_for_all) in [("INT", true), ("TERM", false)] {
         let proof = Proof::of("{ path: 'odd', type: 'odd', params: { what: 'hangs' } },");
         let mut command = proof.command(&["--only", "second-run"]);
+        command.process_group(0);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         // The second run begins soon after the folder has the whole recording.
         wait(|| fs::read_dir(proof.0.path("temporary")).unwrap().any(|entry| holds_a_log(&entry.unwrap().path())));
         std::thread::sleep(Duration::from_millis(300));
-        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        let receiver = format!("{}{}", if is_for_all { "-" } else { "" }, child.id());
+        let sent = Command::new("kill").args([&format!("-{signal}"), "--", &receiver]).status().unwrap();
         assert!(sent.success());
         wait(|| child.try_wait().unwrap().is_some());
         let Output { status, stderr, .. } = child.wait_with_output().unwrap();
