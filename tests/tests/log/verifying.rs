@@ -1,7 +1,7 @@
 //! Verification finds each kind of difference and names the field, the line, the instant and the participant.
 
 use chaconne_conductor::Actor;
-use chaconne_record::{Recorder, Verifier, check, diff};
+use chaconne_record::{Field, Recorder, Verifier, check, diff};
 use chaconne_sim_core::SimTime;
 use chaconne_tests::{Probe, acting, at, config, secs, world};
 
@@ -367,6 +367,21 @@ fn a_log_that_its_program_left_is_verified_as_far_as_it_goes() {
     record(&file);
     assert!(run_with(config(), cast(), verifier).is_complete());
     assert_eq!((verification.ticks(), verification.is_whole()), (6, true));
+}
+
+#[test]
+fn the_first_difference_is_there_as_data_too() {
+    let folder = folder();
+    let change = edit(&["\"key\":\"chaconne/w/actor/ego/steer\"", "\"seq\":4"], "\"payload\":2", "\"payload\":3");
+    let mut line = 0;
+    let file = changed(&folder, |lines| line = change(lines) + 1);
+    let verifier = Verifier::new(&file);
+    let verification = verifier.verification();
+    assert!(verification.difference().is_none());
+    assert!(!run_with(config(), cast(), verifier).is_complete());
+    let difference = verification.difference().unwrap();
+    assert_eq!((difference.line, difference.instant), (line as u64, Some((2, at(2)))));
+    assert_eq!((difference.path.as_deref(), difference.field), (Some("ego/controller"), Field::Payload));
 }
 
 #[test]
