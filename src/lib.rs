@@ -65,9 +65,9 @@ use bevy_app::{PluginGroup, PluginGroupBuilder};
 /// What a simulation program needs by name.
 pub mod prelude {
     pub use chaconne_conductor::{
-        Actor, ActorMaker, Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, Mirroring,
-        Monitor, NextDue, Pacing, Population, PopulationParticipant, PopulationRun, PopulationSignals,
-        PopulationStartup, RunEnded, RunReport, RunStatus, Signal, StepCounters, StopHandle, Tick,
+        Actor, ActorMaker, Conduct, ConductorAppExt, ConductorPlugin, ConductorSystems, ConductorWorldExt, Hosting,
+        Mirroring, Monitor, NextDue, OnFailure, Pacing, Population, PopulationParticipant, PopulationRun,
+        PopulationSignals, PopulationStartup, RunEnded, RunReport, RunStatus, Signal, StepCounters, StopHandle, Tick,
     };
     #[cfg(feature = "record")]
     pub use chaconne_record::{
