@@ -220,11 +220,11 @@ fn app(
 
 /// This program, as what helper processes run.
 fn helper(scenario: &Scenario, threads: u16) -> Result<HelperProgram, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
+    let program = HelperProgram::this(["host", "--pipe", "--threads", &threads.to_string()]).map_err(|error| {
         Failure::Run(format!("helper processes cannot be started: this program is not found ({error})"))
     })?;
     let setting = scenario.setting_text().map_err(Failure::input)?;
-    Ok(HelperProgram::new(program, ["host", "--pipe", "--threads", &threads.to_string()]).setting(setting))
+    Ok(program.setting(setting))
 }
 
 /// Every mistake on a line of its own: all but the first as notes, and the first as the program's error.

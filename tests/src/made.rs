@@ -35,6 +35,7 @@ fn made(factory: &str, params: &str) -> Result<Node, String> {
         "talker" => Ok(Probe::every(1).says("x").says("y").hears("chaconne/**").holds("chaconne/*/actor/**/x").into()),
         "rare" => Ok(Probe::every(3).says("x").hears(of("*", "x")).holds(of("a", "y")).into()),
         "counter" => Ok(Counter(0).into()),
+        "loud" => Ok(Loud.into()),
         "rogue" => {
             let misdeed = serde_json::from_str(params).map_err(|error| error.to_string())?;
             Ok(Rogue { misdeed }.into())
@@ -53,6 +54,21 @@ fn made(factory: &str, params: &str) -> Result<Node, String> {
 /// Never: the parameters have a canonical text.
 pub fn request(factory: &str, params: &impl Serialize) -> NodeRequest {
     NodeRequest::made(factory, params).unwrap()
+}
+
+/// Says more at each step than a pipe takes, and hears as much.
+struct Loud;
+
+impl Participant for Loud {
+    fn subscriptions(&self) -> Vec<Subscription> {
+        vec![Subscription::every(of("*", "noise"))]
+    }
+
+    fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+        let heard: usize = ctx.inbox().map(|item| item.payload().to_text().len()).sum();
+        ctx.publish("noise", &format!("{heard} {}", "x".repeat(400_000)))?;
+        ctx.after(secs(1))
+    }
 }
 
 /// Hashes how often it was stepped and what it heard, and asks for others.

@@ -283,7 +283,7 @@ impl FlatActor {
 }
 
 /// The most segments of a path: trees are walked by recursion.
-const MOST_SEGMENTS: usize = 128;
+pub(crate) const MOST_SEGMENTS: usize = 128;
 
 impl FlatActor {
     fn check_depth(&self, path: &ActorPath) -> Result<(), RegistrationError> {

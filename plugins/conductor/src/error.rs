@@ -230,6 +230,16 @@ pub enum LeaveError {
     },
 }
 
+impl LeaveError {
+    /// The path of an actor that is not there.
+    pub(crate) fn path(&self) -> Option<&ActorPath> {
+        match self {
+            Self::Unknown { path } => Some(path),
+            _ => None,
+        }
+    }
+}
+
 /// Why a run stopped before its end. The world hash is that of the last whole instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Halt {
@@ -273,6 +283,13 @@ pub enum HaltCause {
     Mirror(String),
     /// The run was ended, and is asked to go on.
     Ended,
+}
+
+impl HaltCause {
+    /// Whether it says nothing of which participant of an actor is at fault.
+    pub(crate) fn is_of_actor(&self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::Lost(_))
+    }
 }
 
 impl fmt::Display for Halt {

@@ -50,11 +50,16 @@ pub enum OnFailure {
     /// The actor leaves, with all under its path, and the run goes on. What it did at that instant does not count, and the
     /// instant is the first that it is not stepped at. When its step came to an end after all, but too late, that step
     /// counts, and the actor leaves one nanosecond later.
+    ///
+    /// It is an ordinary leave: a run in which the same leave is planned ([`Conductor::leave_at`](crate::Conductor::leave_at),
+    /// or `leaves` of a scenario) is the same run. Plans are carried out in the order of their times, leaves before joins; so it
+    /// is not when somebody is planned to join, at the very time at which the actor fails, in its place or under its path, or
+    /// is the one that fails.
     Remove,
 }
 
 /// Where an actor is stepped, how long a step may take, and what is done when it fails.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosting {
     /// Where.
     pub placement: Placement,
@@ -66,9 +71,27 @@ pub struct Hosting {
     /// How much memory its helper process may take, in bytes; as much as there is unless it is set. Of several actors that
     /// share a helper the first one decides.
     pub memory: Option<u64>,
+    /// How long it may take, in wall time, to start its helper process, to make it there, and to let go of it, if that is more
+    /// than the timeout; [`Hosting::PATIENCE`] unless it is set.
+    pub patience: Duration,
+}
+
+impl Default for Hosting {
+    fn default() -> Self {
+        Self {
+            placement: Placement::default(),
+            timeout: None,
+            on_failure: OnFailure::default(),
+            memory: None,
+            patience: Self::PATIENCE,
+        }
+    }
 }
 
 impl Hosting {
+    /// How long what happens once may take unless something else is said.
+    pub const PATIENCE: Duration = Duration::from_secs(30);
+
     /// How long a step outside of the local place may take unless something else is said: so long that only what hangs
     /// is caught.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -93,6 +116,18 @@ impl Hosting {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
+    }
+
+    /// With this patience.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// How long what happens once may take.
+    pub(crate) fn once(&self) -> Duration {
+        self.patience.max(self.timeout.unwrap_or(Duration::ZERO))
     }
 
     /// With this done when it fails.

@@ -108,13 +108,13 @@ impl Conductor {
         let counts = (self.steps, self.signals);
         let mut failed: Option<Halt> = None;
         let mut outgoing = Vec::new();
+        let before = self.marks();
         let mut at = 0;
         while at < due.len() {
             let end = if keep_texts { due.len() } else { self.batch_end(&due[at..]) + at };
             let mut request = std::mem::take(&mut self.request);
             span!("batch", leaves = end - at);
             self.fill(&mut request, now, keep_texts, &due[at..end]);
-            at = end;
             let started = self.timing.is_on().then(Stopwatch::start);
             let mut reply = {
                 span!("hosts");
@@ -125,15 +125,23 @@ impl Conductor {
                 self.parts.hosts += started.elapsed();
             }
             outgoing.append(&mut reply.outgoing);
-            if failed.is_none() && reply.parts.iter().any(|part| !part.lost.is_empty() && part.failures.is_empty()) {
-                at -= self.lose(now, due, at, &mut reply);
-            }
-            match (&mut failed, self.check(now, &reply)) {
-                (None, Ok(())) => self.fold(now, &mut reply),
+            match (&mut failed, self.first_failure(now, &reply)) {
+                (None, None) => {
+                    let is_lossy = reply.parts.iter().any(|part| !part.lost.is_empty());
+                    let gone = if is_lossy { self.lose(now, due, at..end, &mut reply) } else { 0 };
+                    at = end - gone;
+                    match self.check_complete(now, &reply) {
+                        Ok(()) => self.fold(now, &mut reply),
+                        Err(halt) => failed = Some(halt),
+                    }
+                }
                 // After a failure the rest is stepped for the report alone: how many others failed.
-                (None, Err(halt)) => failed = Some(halt),
-                (Some(_), Ok(())) => {}
-                (Some(first), Err(halt)) => first.others += 1 + halt.others,
+                (None, Some(halt)) => failed = Some(halt),
+                (Some(_), None) => {}
+                (Some(first), Some(halt)) => first.others += 1 + halt.others,
+            }
+            if failed.is_some() {
+                at = end;
             }
             if keep_texts {
                 self.replies.push(reply);
@@ -147,7 +155,7 @@ impl Conductor {
                 span!("barrier");
                 let halt = self.let_go(now, outgoing);
                 self.grant_requests(now);
-                self.torn = self.changes.panicked.is_some();
+                self.torn = self.changes.panicked.is_some() || self.changes.unstarted.is_some();
                 self.check_let_go(now)?;
                 self.close(now)?;
                 halt.map_or(Ok(()), Err)
@@ -156,7 +164,7 @@ impl Conductor {
                 // The instant does not count, though plans came true with it and earlier batches may have been folded.
                 self.torn = changed || self.steps != counts.0;
                 self.requests.clear();
-                self.observed.clear();
+                self.forget_since(before);
                 (self.steps, self.signals) = counts;
                 Err(halt)
             }
@@ -217,23 +225,31 @@ impl Conductor {
     }
 
     /// Finds the first failure in the world's order.
-    fn check(&self, now: SimTime, reply: &StepReply) -> Result<(), Halt> {
+    fn first_failure(&self, now: SimTime, reply: &StepReply) -> Option<Halt> {
         let failures = || reply.parts.iter().flat_map(|part| &part.failures);
-        let halt = |index: usize, cause: HaltCause, others: usize| Halt {
-            path: Some(self.path_of(reply, index)),
-            instant: Some((self.ticks, now)),
-            cause,
-            others,
-        };
-        if let Some(first) = failures().min_by_key(|failure| failure.index) {
-            return Err(halt(first.index as usize, first.cause.clone(), failures().count() - 1));
+        let first = failures().min_by_key(|failure| failure.index)?;
+        let leaf = self.path_of(reply, first.index as usize);
+        let path = if first.cause.is_of_actor() { self.actor_of(&leaf) } else { leaf };
+        let (cause, others) = (first.cause.clone(), failures().count() - 1);
+        Some(Halt { path: Some(path), instant: Some((self.ticks, now)), cause, others })
+    }
+
+    /// Checks that everybody answered.
+    fn check_complete(&self, now: SimTime, reply: &StepReply) -> Result<(), Halt> {
+        let (stepped, asked): (usize, usize) =
+            (reply.parts.iter().map(|part| part.leaves.len()).sum(), reply.request.leaves.len());
+        if stepped == asked {
+            return Ok(());
         }
-        let stepped: usize = reply.parts.iter().map(|part| part.leaves.len()).sum();
-        if stepped != reply.request.leaves.len() {
-            let text = format!("its host answered for {stepped} of {} participants", reply.request.leaves.len());
-            return Err(halt(stepped.min(reply.request.leaves.len() - 1), HaltCause::Error(text), 0));
-        }
-        Ok(())
+        let cause = HaltCause::Error(format!("its host answered for {stepped} of {asked} participants"));
+        let path = Some(self.path_of(reply, stepped.min(asked - 1)));
+        Err(Halt { path, instant: Some((self.ticks, now)), cause, others: 0 })
+    }
+
+    /// The path of the actor that a participant is part of.
+    pub(crate) fn actor_of(&self, leaf: &ActorPath) -> ActorPath {
+        let entry = self.registry.find(leaf).and_then(|entry| self.registry.entry(entry.actor()));
+        entry.map_or_else(|| leaf.clone(), |entry| entry.path.clone())
     }
 
     fn path_of(&self, reply: &StepReply, index: usize) -> ActorPath {

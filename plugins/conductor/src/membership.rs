@@ -24,8 +24,8 @@ use chaconne_sim_core::time::{SimDuration, SimTime};
 use crate::composite::{Actor, FlatActor};
 use crate::conductor::Conductor;
 use crate::error::{Halt, HaltCause, LeaveError, RegistrationError};
-use crate::host::{Host, Made, Seating, panic_text};
-use crate::hosting::{Hosting, Placement};
+use crate::host::{Host, Made, NotMade, Seating, panic_text};
+use crate::hosting::Placement;
 use crate::monitor::Membership;
 use crate::registry::{ActorId, Joining, Special};
 
@@ -135,6 +135,10 @@ pub(crate) struct Changes {
     pub(crate) refused: Vec<String>,
     /// Actors that failed and were removed.
     pub(crate) removed: Vec<String>,
+    /// An actor whose helper process could not be started, or did not make it, in this instant.
+    pub(crate) unstarted: Option<(ActorPath, String)>,
+    /// Their paths: that a leave was planned for one of them is no mistake.
+    pub(crate) fallen: BTreeSet<ActorPath>,
     /// How many steps took longer than their budgets.
     pub(crate) misses: u64,
     /// Where in `log` a leave stands that was planned, as the last of all, for a path and the time of this instant.
@@ -294,7 +298,10 @@ impl Conductor {
         };
         if let Placement::Process(helper) = &flat.hosting.placement {
             let made = self.hosts.make(&path, &node, helper, &flat.hosting);
-            return made.map(Some).map_err(|text| RegistrationError::Helper { path, text });
+            return made.map(Some).map_err(|error| match error {
+                NotMade::Refused(text) => RegistrationError::NotMade { path, text },
+                NotMade::NoHelper(text) => RegistrationError::Helper { path, text },
+            });
         }
         let made = self.made(&JoinRequest::of(path.as_str(), node))?.flatten()?;
         if made.requested.is_some() {
@@ -390,8 +397,7 @@ impl Conductor {
             (None, Placement::Local, None) => Seating::Local(hosted.collect()),
             (None, ..) => Seating::Guarded(hosted.collect()),
         };
-        let timeout = flat.hosting.timeout.unwrap_or(Hosting::TIMEOUT);
-        let seated = self.hosts.seat(&flat.path, first_leaf..first_leaf + count, seating, timeout);
+        let seated = self.hosts.seat(&flat.path, first_leaf..first_leaf + count, seating, &flat.hosting);
         self.changes.joins += u64::from(count);
         if let Some(time) = flat.leaves_at {
             self.plan_leave(id, time);
@@ -486,10 +492,12 @@ impl Conductor {
         });
     }
 
-    /// The halt of an instant at which somebody was let go and panicked.
+    /// The halt of an instant at which somebody was let go and panicked, or asked for one who cannot be started.
     pub(crate) fn check_let_go(&mut self, now: SimTime) -> Result<(), Halt> {
-        let Some((path, text)) = self.changes.panicked.take() else { return Ok(()) };
-        Err(Halt { path: Some(path), instant: Some((self.ticks, now)), cause: HaltCause::Panic(text), others: 0 })
+        let panicked = self.changes.panicked.take().map(|(path, text)| (path, HaltCause::Panic(text)));
+        let unstarted = self.changes.unstarted.take().map(|(path, text)| (path, HaltCause::Lost(text)));
+        let Some((path, cause)) = panicked.or(unstarted) else { return Ok(()) };
+        Err(Halt { path: Some(path), instant: Some((self.ticks, now)), cause, others: 0 })
     }
 
     /// Frees the slots of actors of whom nothing is on its way any more. Not while an instant is being stepped.
@@ -569,9 +577,22 @@ impl Conductor {
             };
             match slot {
                 Ok(slot) => self.remove(slot, SimTime::MAX),
+                Err(error) if self.has_fallen(error.path()) => {}
                 Err(error) => self.changes.refused.push(format!("at {planned} s: {error}")),
             }
         }
+    }
+
+    /// Whether an actor of a path, or one above it, was removed because it failed.
+    fn has_fallen(&self, path: Option<&ActorPath>) -> bool {
+        let mut above = path.cloned();
+        while let Some(path) = above {
+            if self.changes.fallen.contains(&path) {
+                return true;
+            }
+            above = path.parent();
+        }
+        false
     }
 
     /// Removes actors that are to leave at a time by their own plans, right behind the instant before it.
@@ -596,6 +617,10 @@ impl Conductor {
             let (kind, path, outcome) = match request {
                 Request::Join(request) => {
                     let outcome = self.made(&request).and_then(|actor| self.join(actor));
+                    if let Err(RegistrationError::Helper { path, text }) = &outcome {
+                        // That a process does not start is nothing that a participant may come to know.
+                        self.changes.unstarted.get_or_insert((path.clone(), text.clone()));
+                    }
                     (RefusedKind::Join, request.path, outcome.map_err(|error| error.to_string()))
                 }
                 Request::Leave(request) => {

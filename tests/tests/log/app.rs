@@ -97,7 +97,7 @@ fn the_header_names_the_features_and_what_the_program_notes() {
     let provenance = &header["provenance"];
     assert_eq!(
         provenance["features"],
-        serde_json::json!(["cli", "diagnostics", "own", "record", "scenario", "signals", "traffic", "zstd"])
+        serde_json::json!(["cli", "diagnostics", "own", "profile", "record", "scenario", "signals", "traffic", "zstd"])
     );
     assert_eq!((&provenance["config"]["cars"], &provenance["inputs"][0]["bytes"]), (&2.into(), &2.into()));
 }

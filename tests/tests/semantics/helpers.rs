@@ -198,7 +198,8 @@ fn a_helper_that_is_none_is_refused_by_name() {
         let mut world = Conductor::new(config()).unwrap();
         world.set_helper(HelperProgram::new(env!("CARGO_BIN_EXE_helper"), [argument]));
         let timeout = if argument == "silent" { Duration::from_millis(200) } else { LONG };
-        let actor = Actor::requested("a", request("talker", &())).hosted(Hosting::process().timeout(timeout));
+        let hosting = Hosting::process().patience(timeout);
+        let actor = Actor::requested("a", request("talker", &())).hosted(hosting);
         let error = world.add(actor).unwrap_err().to_string();
         assert!(error.starts_with("cannot add `a`: its helper process") && error.contains(text), "{error}");
         assert_eq!(world.participants(), 0);
@@ -234,7 +235,7 @@ fn what_cannot_be_made_in_a_helper_is_refused_and_changes_nothing() {
     other.run_until(at(3)).unwrap();
     assert_eq!(world.world_hash(), other.world_hash());
     // One that hangs while it is made takes the helper along, and all that are in it.
-    let error = world.add(made("hangs-when-made").hosted(shared.timeout(Duration::from_millis(200)))).unwrap_err();
+    let error = world.add(made("hangs-when-made").hosted(shared.patience(Duration::from_millis(200)))).unwrap_err();
     assert!(error.to_string().contains("has not answered within 0.2 s"), "{error}");
     let halt = world.run_until(at(6)).unwrap_err();
     assert!(matches!(halt.cause, HaltCause::Lost(_)), "{halt}");
@@ -276,4 +277,81 @@ fn one_that_leaves_takes_its_helper_process_along() {
     assert_eq!(children().len(), 1);
     world.run_until(at(5)).unwrap();
     assert_eq!(children(), BTreeSet::new());
+}
+
+#[test]
+fn more_than_a_pipe_takes_goes_both_ways_and_whoever_hangs_keeps_nobody_else_from_answering() {
+    let short = Duration::from_millis(1_500);
+    let shared = |name: &str| Hosting::shared_process(name).timeout(short).on_failure(OnFailure::Remove);
+    let world_with = |hosting: &dyn Fn(&str) -> Hosting, misdeed| {
+        let mut actors = Vec::new();
+        for name in ["a", "b", "c"] {
+            actors.push(Actor::requested(name, request("loud", &())).hosted(hosting(name)));
+        }
+        for name in ["h1", "h2"] {
+            actors.insert(1, Actor::requested(name, request("rogue", &misdeed)).hosted(hosting(name)));
+        }
+        world_of(actors)
+    };
+    let mut hung = world_with(&shared, Misdeed::Hang);
+    hung.run_until(at(6)).unwrap();
+    let mut planned = world_with(&|_| Hosting::default(), Misdeed::None);
+    for name in ["h2", "h1"] {
+        planned.leave_at(&path(name), at(3)).unwrap();
+    }
+    planned.run_until(at(6)).unwrap();
+    let report = hung.end(Duration::ZERO);
+    assert_eq!(report.removed.len(), 2, "{:?}", report.removed);
+    assert_eq!(report.world_hash, planned.world_hash());
+}
+
+#[test]
+fn one_that_says_what_is_not_of_the_protocol_in_the_middle_of_a_run_is_lost_by_name() {
+    for (argument, text) in [
+        ("garbage-later", "sent what is no message of the protocol"),
+        ("huge-later", "the most is"),
+        ("wrong-later", "sent a message that does not belong there"),
+        ("closed-later", "ended with exit code 9"),
+        ("dripping-later", "has not answered within its timeout of 0.3 s"),
+    ] {
+        let mut world = Conductor::new(config()).unwrap();
+        world.set_helper(HelperProgram::new(env!("CARGO_BIN_EXE_helper"), [argument]));
+        let hosting = Hosting::process().timeout(Duration::from_millis(300)).on_failure(OnFailure::Remove);
+        world.add(Actor::requested("a", request("talker", &())).hosted(hosting)).unwrap();
+        world.add(Actor::of("b", Probe::every(1))).unwrap();
+        world.run_until(at(5)).unwrap();
+        let report = world.end(Duration::ZERO);
+        assert!(report.removed.len() == 1 && report.removed[0].contains(text), "{argument}: {:?}", report.removed);
+        drop(world);
+        assert_eq!(children(), BTreeSet::new());
+    }
+}
+
+#[test]
+fn an_actor_and_one_under_its_path_that_are_lost_with_one_helper_leave_once() {
+    let shared = Hosting::shared_process("one").on_failure(OnFailure::Remove);
+    let mut world = world_of([
+        Actor::requested("ego", request("talker", &())).hosted(shared.clone()),
+        Actor::requested("ego/camera", request("talker", &())).hosted(shared.clone()),
+        Actor::requested("rogue", request("rogue", &Misdeed::Exit)).hosted(shared),
+        Actor::of("b", Probe::every(1)),
+    ]);
+    world.run_until(at(6)).unwrap();
+    let report = world.end(Duration::ZERO);
+    assert!(report.is_complete(), "{report}");
+    assert_eq!((report.participants, report.removed.len()), (1, 3));
+}
+
+#[test]
+fn a_participant_that_asks_for_one_that_cannot_be_started_halts_the_run_and_learns_nothing() {
+    let asks = Probe::every(1).asks_in(2, chaconne_sim_core::JoinRequest::new("late", "talker"));
+    let mut world = Conductor::new(config()).unwrap();
+    world.set_helper(HelperProgram::new("/no/such/program", [""; 0]));
+    world.set_maker(|request: &chaconne_sim_core::JoinRequest, path: &chaconne_sim_core::ActorPath| {
+        Ok(Actor::requested(path.as_str(), request.node.clone()).hosted(Hosting::process()))
+    });
+    world.add(Actor::of("a", asks)).unwrap();
+    let halt = world.run_until(at(5)).unwrap_err();
+    assert_eq!((halt.path.clone(), halt.instant), (Some(path("late")), Some((2, at(2)))));
+    assert!(halt.to_string().contains("`/no/such/program` cannot be started"), "{halt}");
 }

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use chaconne_conductor::{Actor, Conductor, HaltCause, Hosting, Observed, OnFailure, RunReport};
+use chaconne_conductor::{Actor, Conductor, ConductorConfig, HaltCause, Hosting, Observed, OnFailure, RunReport};
+use chaconne_sim_core::fingerprint::MembershipKind::{Join, Leave};
 use chaconne_sim_core::{Participant, SimDuration, SimTime, StepCtx, StepResult, Subscription};
 use chaconne_tests::recheck::{Witness, recheck};
-use chaconne_tests::{Probe, Trace, acting, at, of, path, secs, world};
+use chaconne_tests::{Probe, Trace, acting, at, config, of, path, secs, world};
 
 /// Long enough for whoever is well.
 const LONG: Duration = Duration::from_secs(20);
@@ -302,4 +303,125 @@ fn a_guarded_actor_that_panics_when_it_is_let_go_halts_as_any_other() {
         let halt = world.run_until(at(4)).unwrap_err();
         assert_eq!(halt.cause, HaltCause::Panic("it was not to be dropped".to_owned()));
     }
+}
+
+#[test]
+fn in_a_large_instant_losses_are_the_same_in_one_batch_and_in_many_and_on_any_threads() {
+    // Some are never due again, some fail, some stand under those who fail.
+    let actors = |fails: bool| {
+        let mut actors = Vec::new();
+        for number in 0..6_000_u32 {
+            let name = format!("a{number}");
+            let step = move |may_fail: bool| {
+                move |ctx: &mut StepCtx<'_>| {
+                    ctx.publish("x", &u64::from(number))?;
+                    if may_fail && fails && ctx.now() == at(1) && number % 1_000 == 500 {
+                        return Err("the tank is empty".into());
+                    }
+                    if number % 7 == 3 && number % 1_000 != 500 { Ok(ctx.never()) } else { ctx.after(secs(1)) }
+                }
+            };
+            let hosting = Hosting::default().on_failure(OnFailure::Remove);
+            actors.push(Actor::of(&name, acting(step(true))).hosted(hosting));
+            if number % 500 == 0 {
+                actors.push(Actor::of(format!("{name}/b"), acting(step(false))));
+            }
+        }
+        actors
+    };
+    let run = |threads: usize, watched: bool, fails: bool, planned: bool| {
+        let config = ConductorConfig { threads, ..config() };
+        let mut world = Conductor::new(config).unwrap();
+        let witness = Witness::default();
+        if watched {
+            world.add_monitor(witness.clone());
+        }
+        for actor in actors(fails) {
+            world.add(actor).unwrap();
+        }
+        if planned {
+            for number in (0..6_000).filter(|number| number % 1_000 == 500) {
+                world.leave_at(&path(&format!("a{number}")), at(1)).unwrap();
+            }
+        }
+        world.run_until(at(4)).unwrap();
+        if watched {
+            assert_eq!(recheck("w", 1, &witness.instants()), world.world_hash());
+        }
+        let report = world.end(Duration::ZERO);
+        assert_eq!((report.removed.len(), report.refused.len()), (if fails { 6 } else { 0 }, 0));
+        report.world_hash
+    };
+    let expected = run(1, true, false, true);
+    for (threads, watched) in [(1, true), (1, false), (3, true), (3, false)] {
+        assert_eq!(run(threads, watched, true, false), expected, "{threads} threads, watched: {watched}");
+    }
+}
+
+#[test]
+fn when_one_halts_the_run_nothing_is_told_of_those_who_were_lost_at_that_instant() {
+    for threads in [1, 3] {
+        let mut world = Conductor::new(ConductorConfig { threads, ..config() }).unwrap();
+        for number in 0..6_000_u32 {
+            let step = move |ctx: &mut StepCtx<'_>| match (ctx.now() == at(1), number) {
+                (true, 5 | 5_005) => Err("it may be lost".into()),
+                (true, 2_500 | 5_900) => Err("it may not".into()),
+                _ => ctx.after(secs(1)),
+            };
+            let removed = Hosting::default().on_failure(OnFailure::Remove);
+            let hosting = if number % 5 == 0 && number % 100 == 5 { removed } else { Hosting::default() };
+            world.add(Actor::of(format!("a{number}"), acting(step)).hosted(hosting)).unwrap();
+        }
+        let halt = world.run_until(at(3)).unwrap_err();
+        assert_eq!(
+            halt.to_string(),
+            "`a2500` failed: it may not (at 1.0 s, instant 1); one other participant failed at that instant"
+        );
+        let report = world.report();
+        assert!(report.removed.is_empty() && report.ticks == 1, "{:?}", report.removed);
+    }
+}
+
+#[test]
+fn that_a_leave_was_planned_for_one_that_was_removed_before_is_no_mistake() {
+    let hosting = Hosting::default().on_failure(OnFailure::Remove);
+    let mut world = world(around(Actor::of("ego", rogue(|_| Err("no".into()))).hosted(hosting)));
+    world.leave_at(&path("ego"), at(5)).unwrap();
+    world.leave_at(&path("ego/camera"), at(6)).unwrap();
+    world.leave_at(&path("stranger"), at(6)).unwrap();
+    let (report, _, _) = finish(world);
+    assert_eq!(report.refused, ["at 6.0 s: `stranger` cannot leave: there is no actor of that path"]);
+}
+
+#[test]
+fn one_that_fails_in_its_first_step_leaves_behind_its_join() {
+    let hosting = Hosting::default().on_failure(OnFailure::Remove);
+    let mut actors = around(Actor::of("ego", rogue(|ctx| ctx.after(secs(1)))));
+    actors.push(Actor::of("short", rogue(|_| Err("no".into()))).hosted(hosting).joins_at(at(3)));
+    let (_, witness, _) = finish(world(actors));
+    let changes: Vec<_> =
+        witness.instants()[3].membership.iter().map(|(kind, path, _)| (*kind, path.clone())).collect();
+    let expected = [(Leave, "old"), (Join, "new"), (Join, "short"), (Leave, "short")];
+    assert_eq!(changes, expected.map(|(kind, path)| (kind, path.to_owned())));
+}
+
+#[test]
+fn a_guarded_participant_is_let_go_of_before_the_run_is_gone() {
+    struct Slow(std::sync::Arc<std::sync::atomic::AtomicBool>);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(100));
+            self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+    impl Participant for Slow {
+        fn step(&mut self, ctx: &mut StepCtx<'_>) -> StepResult {
+            ctx.after(secs(1))
+        }
+    }
+    let is_gone = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mut world = world([Actor::of("a", Slow(is_gone.clone())).hosted(Hosting::guarded(Duration::from_millis(10)))]);
+    world.run_until(at(2)).unwrap();
+    drop(world);
+    assert!(is_gone.load(std::sync::atomic::Ordering::SeqCst));
 }

@@ -18,12 +18,15 @@ use super::guarded::Guarded;
 use super::local::LocalHost;
 use super::numbers::Numbers;
 use super::process::{Helper, HelperProgram};
-use super::remote::{Answer, Parting, Remote};
+use super::remote::{Answer, NotMade, Parting, Remote};
 use super::wire::Described;
 use super::{ActorStep, HaltCause, Host, LeafStep, Outgoing, ReplyPart, StepFailure, StepReply, StepRequest};
 use crate::clock::Deadline;
 use crate::hosting::{HelperName, Hosting};
 use crate::span::span;
+
+/// How long those who are stepped on threads of their own may take to go, all together, when the run is let go of.
+const PARTING: Duration = Duration::from_secs(5);
 
 /// The local host, and the places elsewhere at which actors are stepped.
 pub(crate) struct Hosts {
@@ -50,6 +53,8 @@ struct Seat {
     first: u32,
     path: ActorPath,
     timeout: Duration,
+    /// How long letting go of it may take.
+    once: Duration,
 }
 
 /// A place at which actors are stepped.
@@ -138,37 +143,37 @@ impl Hosts {
         node: &NodeRequest,
         name: &HelperName,
         hosting: &Hosting,
-    ) -> Result<Made, String> {
-        let timeout = hosting.timeout.unwrap_or(Hosting::TIMEOUT);
-        let place = self.helper(name, hosting, timeout)?;
+    ) -> Result<Made, NotMade> {
+        let place = self.helper(name, hosting)?;
         let Some(Place { kind: Kind::Process(helper), .. }) = self.places.get_mut(&place) else {
-            return Err("its helper process has ended".to_owned());
+            return Err(NotMade::NoHelper("its helper process has ended".to_owned()));
         };
-        match helper.make(path, node, timeout) {
+        match helper.make(path, node, hosting.once()) {
             Ok(described) => Ok(Made { place, described }),
-            Err(text) => {
+            Err(error) => {
                 // With whoever does not answer all are lost that are stepped there.
-                if helper.is_lost() {
+                if let NotMade::NoHelper(text) = &error {
                     self.lose(place, format!("when `{path}` was made in its helper process: {text}"));
                 }
                 self.close_if_empty(place);
-                Err(text)
+                Err(error)
             }
         }
     }
 
-    fn helper(&mut self, name: &HelperName, hosting: &Hosting, timeout: Duration) -> Result<u32, String> {
+    fn helper(&mut self, name: &HelperName, hosting: &Hosting) -> Result<u32, NotMade> {
         if let HelperName::Shared(name) = name
             && let Some(&place) = self.shared.get(name)
         {
             return Ok(place);
         }
+        let no_helper = |text| NotMade::NoHelper(text);
         let Some(program) = &self.program else {
-            return Err("it is to be stepped in a helper process, and this program has not said which program helper processes \
-                        run; call `set_helper`, or run it by the command"
-                .to_owned());
+            let text = "it is to be stepped in a helper process, and this program has not said which program helper processes \
+                        run; call `set_helper`, or run it by the command";
+            return Err(no_helper(text.to_owned()));
         };
-        let helper = Helper::start(program, &self.run, hosting.memory, timeout)?;
+        let helper = Helper::start(program, &self.run, hosting.memory, hosting.once()).map_err(no_helper)?;
         let place = self.open(Kind::Process(Box::new(helper)));
         if let HelperName::Shared(name) = name {
             self.shared.insert(name.clone(), place);
@@ -224,7 +229,7 @@ impl Hosts {
         path: &ActorPath,
         slots: Range<u32>,
         seating: Seating,
-        timeout: Duration,
+        hosting: &Hosting,
     ) -> Result<(), String> {
         for place in self.places.values_mut() {
             place.numbers.forget(slots.clone());
@@ -250,7 +255,8 @@ impl Hosts {
         if let Kind::Process(helper) = &mut entry.kind {
             helper.seat(first, StepBounds::default());
         }
-        self.seats.insert(slots.start, Seat { place, first, path: path.clone(), timeout });
+        let (timeout, once) = (hosting.timeout.unwrap_or(Hosting::TIMEOUT), hosting.once());
+        self.seats.insert(slots.start, Seat { place, first, path: path.clone(), timeout, once });
         Ok(())
     }
 
@@ -416,20 +422,40 @@ impl Hosts {
     }
 }
 
+impl Drop for Hosts {
+    /// Lets go of all who are stepped elsewhere, at the same time: what they do then is done when this comes back, unless it
+    /// takes longer than they may take.
+    fn drop(&mut self) {
+        self.places.values_mut().for_each(|place| match &mut place.kind {
+            Kind::Thread(guarded) => guarded.ask_to_end(),
+            Kind::Process(helper) => helper.ask_to_end(),
+            Kind::Lost(_) => {}
+        });
+        let deadline = Deadline::after(PARTING);
+        for place in self.places.values_mut() {
+            if let Kind::Thread(guarded) = &mut place.kind {
+                // Who hangs now is left behind, and ends with the process.
+                let _ = guarded.await_end(deadline);
+            }
+        }
+    }
+}
+
 impl Host for Hosts {
     fn add(&mut self, leaves: Vec<Hosted>) {
         self.local.add(leaves);
     }
 
     fn remove(&mut self, slots: Range<u32>) {
-        let Some(Seat { place, first, path, timeout }) = self.seats.remove(&slots.start) else {
+        let Some(Seat { place, first, path, once, .. }) = self.seats.remove(&slots.start) else {
             return self.local.remove(slots);
         };
         let Some(entry) = self.places.get_mut(&place) else { return };
         entry.seats -= 1;
-        let parted = entry.kind.remote().map_or(Ok(()), |remote| remote.remove(first, timeout));
+        let parted = entry.kind.remote().map_or(Ok(()), |remote| remote.remove(first, once));
         match parted {
             Ok(()) => {}
+            Err(Parting::Ended(why)) => self.lose(place, why),
             Err(Parting::Hangs) => {
                 if matches!(entry.kind, Kind::Thread(_)) {
                     self.left_behind.push(path.clone());

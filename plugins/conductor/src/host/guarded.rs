@@ -105,8 +105,20 @@ impl Remote for Guarded {
     }
 
     fn remove(&mut self, _: u32, timeout: Duration) -> Result<(), Parting> {
-        let deadline = Deadline::after(timeout);
+        self.ask_to_end();
+        self.await_end(Deadline::after(timeout))
+    }
+}
+
+impl Guarded {
+    /// Asks the thread to let go of its actor and to end.
+    pub(super) fn ask_to_end(&self) {
+        // One that has ended does not listen.
         let _ = self.orders.send(Order::End);
+    }
+
+    /// Waits until it has.
+    pub(super) fn await_end(&self, deadline: Deadline) -> Result<(), Parting> {
         loop {
             match self.outcomes.recv_timeout(deadline.remaining()) {
                 Ok(Outcome::Ended(Some(text))) => return Err(Parting::Panicked(text)),

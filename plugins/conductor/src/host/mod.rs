@@ -33,6 +33,7 @@ use chaconne_sim_core::time::SimTime;
 
 pub(crate) use everywhere::{Hosts, Made, Seating};
 pub(crate) use gather::drop_actors;
+pub(crate) use remote::NotMade;
 
 use crate::error::HaltCause;
 

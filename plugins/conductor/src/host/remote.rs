@@ -40,4 +40,14 @@ pub(super) enum Parting {
     Panicked(String),
     /// It does not come back: whoever steps it is left behind.
     Hangs,
+    /// Whoever steps it has ended, and why.
+    Ended(String),
+}
+
+/// Why an actor was not made elsewhere.
+pub(crate) enum NotMade {
+    /// Whoever makes actors there made nothing of it.
+    Refused(String),
+    /// Nobody answers there.
+    NoHelper(String),
 }

@@ -64,12 +64,10 @@ impl HostOverride {
 
     /// Where the actor is stepped that stands in a file as number `turn`, from zero, and for which it says `hosting`.
     pub(super) fn of_entry(self, turn: usize, hosting: Hosting) -> Hosting {
-        let Hosting { placement, timeout, on_failure, memory } = hosting;
+        let Hosting { timeout, on_failure, .. } = hosting;
         let guarded = Hosting::guarded(timeout.unwrap_or(Hosting::TIMEOUT));
         let moved = match (self, turn % 4) {
-            (Self::Process, _) if matches!(placement, Placement::Process(_)) => {
-                return Hosting { placement, timeout, on_failure, memory };
-            }
+            (Self::Process, _) if matches!(hosting.placement, Placement::Process(_)) => return hosting,
             (Self::Local, _) | (Self::Mixed, 0) => Hosting::default(),
             (Self::Guarded, _) | (Self::Mixed, 1) => guarded,
             // The bound on the memory was that of another process.

@@ -28,6 +28,16 @@ impl FrameBuffer {
         Ok(Some(start..self.taken))
     }
 
+    /// Whether the next frame is complete; also when it is none.
+    pub(super) fn is_complete(&self) -> bool {
+        !matches!(first_frame(&self.bytes[self.taken..self.filled]), Ok(None))
+    }
+
+    /// Whether a part of a frame is there.
+    pub(super) fn has_some(&self) -> bool {
+        self.taken < self.filled
+    }
+
     /// A frame that was taken, until something is read again.
     pub(super) fn frame(&self, frame: Range<usize>) -> &[u8] {
         &self.bytes[frame]

@@ -14,16 +14,17 @@ use chaconne_sim_core::port::{RunIdentity, StepBounds};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::{Errno, read, write};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::buffer::FrameBuffer;
 use super::{HelperProgram, IS_HELPER};
 use crate::clock::Deadline;
-use crate::host::remote::{Answer, Parting, Remote};
+use crate::host::remote::{Answer, NotMade, Parting, Remote};
 use crate::host::wire::{Asking, Described, WireError};
 use crate::host::{HaltCause, StepRequest, seconds};
 
 /// How long a helper that is asked to end, or has closed its end of the pipe, may take until it is killed.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running helper process. It is ended, and waited for, when this is dropped.
 pub(in crate::host) struct Helper {
@@ -66,7 +67,7 @@ impl Helper {
             return Err(format!("its helper process `{name}` has no pipes"));
         };
         let mut out = Vec::new();
-        let asking = Asking::new(run, memory, &program.setting, &mut out);
+        let asking = Asking::new(run, memory, &program.setting, program.build.clone(), &mut out);
         let mut helper = Self {
             asking: asking.map_err(|error| format!("what its helper process has to know is {error}"))?,
             child,
@@ -97,10 +98,12 @@ impl Helper {
         path: &ActorPath,
         node: &NodeRequest,
         timeout: Duration,
-    ) -> Result<Described, String> {
-        self.asking.make(path, node, &mut self.out).map_err(|error| format!("its description is {error}"))?;
-        let frame = self.wait(Deadline::after(timeout)).map_err(|cause| told(&cause))?;
-        self.asking.made(path, self.read.frame(frame)).map_err(|error| self.misunderstood(&error))?
+    ) -> Result<Described, NotMade> {
+        let asked = self.asking.make(path, node, &mut self.out);
+        asked.map_err(|error| NotMade::Refused(format!("its description is {error}")))?;
+        let frame = self.wait(Deadline::after(timeout)).map_err(|cause| NotMade::NoHelper(told(&cause)))?;
+        let made = self.asking.made(path, self.read.frame(frame));
+        made.map_err(|error| NotMade::NoHelper(self.misunderstood(&error)))?.map_err(NotMade::Refused)
     }
 
     /// Gives what was made its seat.
@@ -109,9 +112,9 @@ impl Helper {
         let _ = self.asking.seat(first, bounds, &mut self.out);
     }
 
-    /// Whether it will not answer any more.
-    pub(in crate::host) fn is_lost(&self) -> bool {
-        self.is_deaf || self.to.is_none()
+    /// Closes its stdin, at which it ends.
+    pub(in crate::host) fn ask_to_end(&mut self) {
+        self.to = None;
     }
 
     /// Lets go of what was made.
@@ -136,6 +139,21 @@ impl Helper {
         }
         self.out.clear();
         self.sent = 0;
+    }
+
+    /// The deadline of one that may have waited for us: while others were waited for nobody read its pipe or wrote to it. When
+    /// it has not been told everything, or something of its answer is there, its time begins now.
+    fn fair(&mut self, deadline: Deadline) -> Deadline {
+        if !deadline.remaining().is_zero() || self.read.is_complete() {
+            return deadline;
+        }
+        let from = &self.from;
+        let has_begun = matches!(self.read.fill(|room| read(from, room)), Ok(1..));
+        if has_begun || self.read.has_some() || !self.out.is_empty() {
+            Deadline::after(deadline.length())
+        } else {
+            deadline
+        }
     }
 
     /// Waits for the next frame, and says where it lies in what has been read.
@@ -163,8 +181,7 @@ impl Helper {
         };
         match polled {
             Ok(0) if deadline.remaining().is_zero() => {
-                self.is_deaf = true;
-                return Err(HaltCause::TimedOut { timeout: deadline.length(), took: None });
+                return Err(self.timed_out(deadline));
             }
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => {
@@ -178,9 +195,16 @@ impl Helper {
         let from = &self.from;
         match self.read.fill(|room| read(from, room)) {
             Ok(0) => Err(HaltCause::Lost(self.ended())),
+            // Many small pieces must not outlast the deadline.
+            Ok(_) if deadline.remaining().is_zero() && !self.read.is_complete() => Err(self.timed_out(deadline)),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(error) => Err(HaltCause::Lost(format!("its helper process cannot be read ({error})"))),
         }
+    }
+
+    fn timed_out(&mut self, deadline: Deadline) -> HaltCause {
+        self.is_deaf = true;
+        HaltCause::TimedOut { timeout: deadline.length(), took: None }
     }
 
     /// Says what became of a process that has closed its end of the pipe.
@@ -210,7 +234,10 @@ impl Helper {
             sleep(nap);
             nap = (2 * nap).min(Duration::from_millis(5));
         }
-        // Of one that has ended already both say so, and change nothing.
+        // With all that it has started. Of one that has ended already both say so, and change nothing.
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
         None
@@ -269,6 +296,7 @@ impl Remote for Helper {
         if let Some(cause) = self.broken.take() {
             return Err(cause);
         }
+        let deadline = self.fair(deadline);
         let frame = self.wait(deadline)?;
         let answer = self.asking.stepped(self.read.frame(frame));
         answer.map_err(|error| HaltCause::Lost(self.misunderstood(&error)))
@@ -284,18 +312,19 @@ impl Remote for Helper {
         if self.asking.remove(first, &mut self.out).is_err() {
             return Err(Parting::Hangs);
         }
+        let parting = |cause: HaltCause| match cause {
+            HaltCause::Lost(why) => Parting::Ended(why),
+            _ => Parting::Hangs,
+        };
         // Answers that nobody waited for come before.
         for _ in 0..skipped {
-            self.next(deadline).map_err(|_| Parting::Hangs)?;
+            self.next(deadline).map_err(parting)?;
         }
-        let frame = self.wait(deadline).map_err(|_| Parting::Hangs)?;
+        let frame = self.wait(deadline).map_err(parting)?;
         match self.asking.removed(self.read.frame(frame)) {
             Ok(None) => Ok(()),
             Ok(Some(text)) => Err(Parting::Panicked(text)),
-            Err(error) => {
-                self.misunderstood(&error);
-                Err(Parting::Hangs)
-            }
+            Err(error) => Err(Parting::Ended(self.misunderstood(&error))),
         }
     }
 }

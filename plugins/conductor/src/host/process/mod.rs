@@ -32,12 +32,30 @@ pub struct HelperProgram {
     pub args: Vec<OsString>,
     /// What its factories need to know of the run: handed to them as it is.
     pub setting: String,
+    /// Which build it has to be, as [`build_of_this`] says; any, unless it is set.
+    pub build: Option<String>,
+}
+
+/// Which build this very program is: that of another one is another. None when its file cannot be looked at.
+pub fn build_of_this() -> Option<String> {
+    let file = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let since = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("{} {} {}", env!("CARGO_PKG_VERSION"), file.len(), since.as_nanos()))
 }
 
 impl HelperProgram {
     /// A program with its arguments.
     pub fn new(program: impl Into<PathBuf>, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
-        Self { program: program.into(), args: args.into_iter().map(Into::into).collect(), setting: String::new() }
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.into(), args, setting: String::new(), build: None }
+    }
+
+    /// This program itself, with arguments at which it [serves](serve).
+    ///
+    /// # Errors
+    /// When the system does not tell where it is.
+    pub fn this(args: impl IntoIterator<Item = impl Into<OsString>>) -> std::io::Result<Self> {
+        Ok(Self { build: build_of_this(), ..Self::new(std::env::current_exe()?, args) })
     }
 
     /// With what its factories need to know of the run.
@@ -62,7 +80,7 @@ mod absent {
 
     use super::HelperProgram;
     use crate::clock::Deadline;
-    use crate::host::remote::{Answer, Parting, Remote};
+    use crate::host::remote::{Answer, NotMade, Parting, Remote};
     use crate::host::wire::Described;
     use crate::host::{HaltCause, StepRequest};
 
@@ -84,7 +102,7 @@ mod absent {
             _: &ActorPath,
             _: &NodeRequest,
             _: Duration,
-        ) -> Result<Described, String> {
+        ) -> Result<Described, NotMade> {
             match *self {}
         }
 
@@ -92,7 +110,7 @@ mod absent {
             match *self {}
         }
 
-        pub(in crate::host) fn is_lost(&self) -> bool {
+        pub(in crate::host) fn ask_to_end(&mut self) {
             match *self {}
         }
 

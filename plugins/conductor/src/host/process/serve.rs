@@ -11,6 +11,7 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 
 use super::buffer::FrameBuffer;
+use super::build_of_this;
 use crate::host::wire::{OpenSetting, Server, WireError};
 use crate::membership::ActorMaker;
 
@@ -26,8 +27,8 @@ pub enum ServeError {
     Wire(#[from] WireError),
 }
 
-/// How long a step may go on when the conductor is gone.
-const GRACE: Duration = Duration::from_millis(300);
+/// How long a step, and what participants do when they are let go, may go on when the conductor is gone.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves the conductor at the other end of this process's stdin and stdout until it closes them; `open` says how the actors
 /// of a run are made. What participants print goes to stderr, and their stdin is empty.
@@ -41,11 +42,12 @@ pub fn serve(mut open: impl FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>
     let mut server = Server::new(|opening: OpenSetting<'_>| {
         limit_memory(opening.memory)?;
         open(opening)
-    });
+    })
+    .build(build_of_this());
     let (mut buffer, mut out) = (FrameBuffer::default(), Vec::new());
     loop {
         while let Some(frame) = buffer.next()? {
-            server.answer(buffer.frame(frame), &mut out)?;
+            let answered = server.answer(buffer.frame(frame), &mut out);
             if !out.is_empty() {
                 match to.write_all(&out) {
                     Ok(()) => out.clear(),
@@ -54,6 +56,7 @@ pub fn serve(mut open: impl FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>
                     Err(error) => return Err(error.into()),
                 }
             }
+            answered?;
         }
         match buffer.fill(|room| from.read(room)) {
             Ok(0) => return Ok(()),
@@ -75,8 +78,6 @@ fn take_pipes() -> Result<(OwnedFd, OwnedFd), Errno> {
 
 /// Ends this process when the conductor is gone, also from within a step that does not come back.
 fn end_with_conductor(from: &OwnedFd) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let from = from.try_clone()?;
     let watch = move || {
         // A pipe whose other end is closed hangs up, whether its bytes have been read or not.

@@ -1,6 +1,6 @@
 //! The conductor's side: what it asks as bytes, and what it makes of the answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use chaconne_sim_core::fingerprint::{Fingerprint, Frame};
@@ -14,6 +14,7 @@ use chaconne_sim_core::time::SimTime;
 use super::{
     Ask, Failure, Item, Leaf, NAME, Output, Step, Stepped, SteppedLeaf, Told, VERSION, WireError, frame, read,
 };
+use crate::composite::MOST_SEGMENTS;
 use crate::host::remote::Answer;
 use crate::host::{HaltCause, LeafReply, ReplyPart, StepFailure, StepRequest, one_line};
 
@@ -32,8 +33,12 @@ pub(crate) struct Asking {
     faces: BTreeMap<u32, Face>,
     /// What has been made and has no seat yet.
     made: Option<Described>,
+    /// Which build the helper has to be, where that matters.
+    build: Option<String>,
+    /// How much one step may publish.
+    bounds: StepBounds,
     /// Actors that are on their way, by what a `Stepped` needs to be understood.
-    asked: std::collections::VecDeque<Asked>,
+    asked: VecDeque<Waiting>,
 }
 
 /// What is known of a leaf that is stepped there.
@@ -44,7 +49,8 @@ struct Face {
     keys: Vec<Key>,
 }
 
-struct Asked {
+/// An actor that is to answer.
+struct Waiting {
     now: SimTime,
     removable: bool,
     /// Number of each due leaf, and of its next signal.
@@ -57,12 +63,20 @@ impl Asking {
         run: &RunIdentity,
         memory: Option<u64>,
         setting: &str,
+        build: Option<String>,
         out: &mut Vec<u8>,
     ) -> Result<Self, WireError> {
         let RunIdentity { world, seed, typed } = run;
         let hello = Ask::Hello { name: NAME, version: VERSION, world, seed: *seed, typed: *typed, memory, setting };
         frame(&hello, out)?;
-        Ok(Self { world: world.clone(), faces: BTreeMap::new(), made: None, asked: Default::default() })
+        Ok(Self {
+            world: world.clone(),
+            faces: BTreeMap::new(),
+            made: None,
+            build,
+            bounds: StepBounds::default(),
+            asked: VecDeque::new(),
+        })
     }
 
     /// Reads the answer to the greeting.
@@ -71,8 +85,15 @@ impl Asking {
     /// In the outer result when it is none; in the inner one why the helper cannot make actors for this run.
     pub(crate) fn greeted(&self, told: &[u8]) -> Result<Result<(), String>, WireError> {
         match read(told)? {
-            Told::Hello { name: NAME, version: VERSION } => Ok(Ok(())),
-            Told::Hello { name, version } => Err(WireError::Version { name: name.to_owned(), version }),
+            Told::Hello { name: NAME, version: VERSION, build } => match build.zip(self.build.as_deref()) {
+                Some((its, ours)) if its != ours => {
+                    Ok(Err("its program is not the one that runs here: it was built again \
+                                                            meanwhile; start the run again"
+                        .to_owned()))
+                }
+                _ => Ok(Ok(())),
+            },
+            Told::Hello { name, version, .. } => Err(WireError::Version { name: name.to_owned(), version }),
             Told::Refused(text) => Ok(Err(one_line(text))),
             _ => Err(WireError::unexpected("no greeting")),
         }
@@ -97,7 +118,10 @@ impl Asking {
             let path = ActorPath::new(text).map_err(WireError::malformed)?;
             let rest = path.as_str().strip_prefix(actor.as_str());
             match rest {
-                Some(rest) if rest.is_empty() || rest.starts_with('/') => Ok(path),
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => match path.segments().count() {
+                    ..=MOST_SEGMENTS => Ok(path),
+                    _ => Err(WireError::unexpected(format!("the path of a part that is deeper than {MOST_SEGMENTS}"))),
+                },
                 _ => Err(WireError::unexpected(format!("`{path}` as a part of `{actor}`"))),
             }
         };
@@ -109,8 +133,9 @@ impl Asking {
             .into_iter()
             .map(|leaf| Ok((within(leaf.path)?, leaf.subscriptions.into_iter().map(subscription).collect())))
             .collect::<Result<_, WireError>>()?;
-        if leaves.is_empty() {
-            return Err(WireError::unexpected("an actor without participants"));
+        let is_whole = leaves.iter().any(|(path, _)| path == actor);
+        if leaves.is_empty() || (is_whole && leaves.len() > 1) {
+            return Err(WireError::unexpected("what is no tree of participants"));
         }
         let described = Described { groups, leaves };
         self.made = Some(Described { groups: Vec::new(), leaves: described.leaves.clone() });
@@ -173,7 +198,7 @@ impl Asking {
             };
             frame(&Ask::Step(step), out)?;
             let leaves = request.leaves[range].iter().map(|leaf| (leaf.leaf, leaf.seq)).collect();
-            self.asked.push_back(Asked { now: request.now, removable: actor.removable, leaves });
+            self.asked.push_back(Waiting { now: request.now, removable: actor.removable, leaves });
         }
         Ok(())
     }
@@ -217,13 +242,13 @@ impl Asking {
             let Some(face) = self.faces.get(&number) else {
                 return Err(WireError::unexpected("a step of one that left"));
             };
-            leaf.take_in(&asked, index, face, seq, &mut part)?;
+            leaf.take_in(&asked, index, face, seq, self.bounds, &mut part)?;
         }
         for (index, request) in stepped.requests {
             if index as usize >= asked.leaves.len() {
                 return Err(WireError::unexpected("a request of nobody"));
             }
-            part.requests.push((index, request));
+            part.requests.push((index, request.request()?));
         }
         if !part.requests.is_sorted_by_key(|(index, _)| *index) {
             return Err(WireError::unexpected("requests out of order"));
@@ -232,7 +257,7 @@ impl Asking {
     }
 
     /// Takes in keys that were used for the first time.
-    fn declare(&mut self, asked: &Asked, stepped: &Stepped<'_>, part: &mut ReplyPart) -> Result<(), WireError> {
+    fn declare(&mut self, asked: &Waiting, stepped: &Stepped<'_>, part: &mut ReplyPart) -> Result<(), WireError> {
         for &(index, text) in &stepped.declared {
             let number = asked.leaves.get(index as usize).map(|leaf| leaf.0);
             let Some(face) = number.and_then(|number| self.faces.get_mut(&number)) else {
@@ -290,7 +315,19 @@ fn text(item: &Inbound) -> Option<std::borrow::Cow<'_, [u8]>> {
 
 impl SteppedLeaf<'_> {
     /// Writes the contribution of a step again, as the participant's host would have, and takes in its signals.
-    fn take_in(&self, asked: &Asked, index: u32, face: &Face, seq: u64, part: &mut ReplyPart) -> Result<(), WireError> {
+    fn take_in(
+        &self,
+        asked: &Waiting,
+        index: u32,
+        face: &Face,
+        seq: u64,
+        bounds: StepBounds,
+        part: &mut ReplyPart,
+    ) -> Result<(), WireError> {
+        let too_much = || WireError::unexpected(format!("more signals of `{}` than one step may publish", face.path));
+        if self.signals.len() > bounds.signals as usize {
+            return Err(too_much());
+        }
         let frame: &mut Frame = &mut part.frame;
         let next_due = SimTime::from_nanos(self.next_due);
         if next_due <= asked.now {
@@ -310,6 +347,10 @@ impl SteppedLeaf<'_> {
             frame.u64(seq);
             frame.bytes(text);
             let end = frame.len();
+            // What the participant's own host counts besides is its path and its state.
+            if end - start > bounds.bytes as usize + 4096 {
+                return Err(too_much());
+            }
             part.published.push(Published { output, text: end - text.len()..end, payload });
         }
         let state = self.state.map(Fingerprint::from_bytes);

@@ -21,8 +21,9 @@
 mod asking;
 mod server;
 
-use chaconne_sim_core::membership::{NodeRequest, Request};
+use chaconne_sim_core::membership::{JoinRequest, LeaveRequest, NodeRequest, Request};
 use chaconne_sim_core::port::StepBounds;
+use chaconne_sim_core::time::SimTime;
 use serde::{Deserialize, Serialize};
 
 pub use server::{OpenSetting, Server};
@@ -117,6 +118,8 @@ enum Told<'a> {
     Hello {
         name: &'a str,
         version: u32,
+        /// Which build it is, where that is known.
+        build: Option<&'a str>,
     },
     Made {
         /// Paths of groups within the actor.
@@ -149,7 +152,8 @@ struct Stepped<'a> {
     #[serde(borrow)]
     declared: Vec<(u32, &'a str)>,
     /// What was asked for: place of the leaf, and request.
-    requests: Vec<(u32, Request)>,
+    #[serde(borrow)]
+    requests: Vec<(u32, Asked<'a>)>,
     /// The step that failed, after which nothing was stepped: place of the leaf, and why.
     #[serde(borrow)]
     failure: Option<(u32, Failure<'a>)>,
@@ -166,6 +170,102 @@ struct SteppedLeaf<'a> {
     signals: Vec<(u32, &'a [u8])>,
     /// How long the step took, in nanoseconds.
     took: Option<u64>,
+}
+
+/// A request, without nesting: however deep one is, reading it takes no more stack.
+#[derive(Debug, Serialize, Deserialize)]
+enum Asked<'a> {
+    Join {
+        path: &'a str,
+        /// The tree, each node before its children: its depth, its name within its parent, and, when it is made, factory and
+        /// parameters.
+        #[serde(borrow)]
+        nodes: Vec<(u32, &'a str, Option<(&'a str, &'a str)>)>,
+        first_due: Option<i64>,
+        leaves_at: Option<i64>,
+    },
+    Leave {
+        path: &'a str,
+        time: Option<i64>,
+    },
+}
+
+/// The deepest tree that is asked for.
+const MOST_DEPTH: u32 = 256;
+
+impl<'a> Asked<'a> {
+    fn of(request: &'a Request) -> Self {
+        let nanos = |time: Option<SimTime>| time.map(SimTime::as_nanos);
+        match request {
+            Request::Join(join) => {
+                let mut nodes = Vec::new();
+                let mut rest = vec![(0, "", &join.node)];
+                while let Some((depth, name, node)) = rest.pop() {
+                    match node {
+                        NodeRequest::Made { factory, params } => {
+                            nodes.push((depth, name, Some((&**factory, &**params))))
+                        }
+                        NodeRequest::Group(children) => {
+                            nodes.push((depth, name, None));
+                            rest.extend(children.iter().rev().map(|(name, child)| (depth + 1, &**name, child)));
+                        }
+                    }
+                }
+                Self::Join {
+                    path: &join.path,
+                    nodes,
+                    first_due: nanos(join.first_due),
+                    leaves_at: nanos(join.leaves_at),
+                }
+            }
+            Request::Leave(leave) => Self::Leave { path: &leave.path, time: nanos(leave.time) },
+        }
+    }
+
+    fn request(self) -> Result<Request, WireError> {
+        let time = |nanos: Option<i64>| nanos.map(SimTime::from_nanos);
+        match self {
+            Self::Leave { path, time: at } => {
+                Ok(Request::Leave(LeaveRequest { path: path.to_owned(), time: time(at) }))
+            }
+            Self::Join { path, nodes, first_due, leaves_at } => {
+                // Groups that are open, from the outermost on, with their names.
+                let mut open: Vec<(&str, Vec<(String, NodeRequest)>)> = vec![("", Vec::new())];
+                let close = |open: &mut Vec<(&str, Vec<(String, NodeRequest)>)>, depth: usize| {
+                    while open.len() > depth
+                        && let Some((name, children)) = open.pop()
+                        && let Some((_, parent)) = open.last_mut()
+                    {
+                        parent.push((name.to_owned(), NodeRequest::Group(children)));
+                    }
+                };
+                for (depth, name, made) in nodes {
+                    if depth as usize >= open.len() + 1 || depth > MOST_DEPTH || open.is_empty() {
+                        return Err(WireError::unexpected("a tree that is none"));
+                    }
+                    close(&mut open, depth as usize + 1);
+                    match (made, open.last_mut()) {
+                        (Some((factory, params)), Some((_, parent))) => {
+                            let node = NodeRequest::Made { factory: factory.to_owned(), params: params.to_owned() };
+                            parent.push((name.to_owned(), node));
+                        }
+                        _ => open.push((name, Vec::new())),
+                    }
+                }
+                close(&mut open, 1);
+                let Some((_, mut root)) = open.pop() else { return Err(WireError::unexpected("a tree that is none")) };
+                match (root.pop(), root.is_empty()) {
+                    (Some((_, node)), true) => Ok(Request::Join(JoinRequest {
+                        path: path.to_owned(),
+                        node,
+                        first_due: time(first_due),
+                        leaves_at: time(leaves_at),
+                    })),
+                    _ => Err(WireError::unexpected("a tree that is none")),
+                }
+            }
+        }
+    }
 }
 
 /// Why a step failed.
@@ -255,5 +355,72 @@ fn read<'a, T: Deserialize<'a>>(frame: &'a [u8]) -> Result<T, WireError> {
         Ok((message, [])) => Ok(message),
         Ok((_, rest)) => Err(WireError::malformed(format!("{} bytes too many", rest.len()))),
         Err(error) => Err(WireError::malformed(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back(request: &Request) -> Request {
+        let mut out = Vec::new();
+        frame(&Asked::of(request), &mut out).unwrap();
+        read::<Asked<'_>>(first_frame(&out).unwrap().unwrap()).unwrap().request().unwrap()
+    }
+
+    #[test]
+    fn requests_arrive_as_they_were_made() {
+        let made = |name: &str| NodeRequest::Made { factory: name.to_owned(), params: "{}".to_owned() };
+        let named = |name: &str, node| (name.to_owned(), node);
+        let group = |children| NodeRequest::Group(children);
+        let deep = (0..200).fold(made("x"), |node, at| group(vec![named(&format!("n{at}"), node)]));
+        for node in [
+            made("a"),
+            group(vec![]),
+            group(vec![
+                named("p", made("a")),
+                named("g", group(vec![named("q", made("b")), named("e", group(vec![]))])),
+                named("z", made("c")),
+            ]),
+            group(vec![named("g", group(vec![named("h", group(vec![named("q", made("b"))]))])), named("z", made("c"))]),
+            deep,
+        ] {
+            for (first_due, leaves_at) in [(None, None), (Some(SimTime::from_nanos(-1)), Some(SimTime::MAX))] {
+                let request =
+                    Request::Join(JoinRequest { path: "a/b".to_owned(), node: node.clone(), first_due, leaves_at });
+                assert_eq!(there_and_back(&request), request);
+            }
+        }
+        for time in [None, Some(SimTime::from_nanos(5))] {
+            let request = Request::Leave(LeaveRequest { path: "a".to_owned(), time });
+            assert_eq!(there_and_back(&request), request);
+        }
+    }
+
+    #[test]
+    fn trees_that_are_none_are_refused() {
+        for nodes in [
+            vec![],
+            vec![(1, "a", Some(("f", "{}")))],
+            vec![(0, "", None), (2, "a", None)],
+            vec![(0, "", Some(("f", "{}"))), (0, "", Some(("f", "{}")))],
+            vec![(0, "", Some(("f", "{}"))), (1, "", Some(("f", "{}")))],
+            (0..1_000_000).map(|depth| (depth, "a", None)).collect(),
+        ] {
+            let asked = Asked::Join { path: "a", nodes, first_due: None, leaves_at: None };
+            assert!(matches!(asked.request(), Err(WireError::Unexpected { .. })));
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_and_no_message_is_said() {
+        assert!(matches!(first_frame(&[0, 0, 0]), Ok(None)));
+        assert!(matches!(first_frame(&[1, 0, 0, 0]), Ok(None)));
+        assert!(matches!(first_frame(&[0xff; 8]), Err(WireError::TooLong { .. })));
+        assert!(matches!(read::<Told<'_>>(&[0xff; 8]), Err(WireError::Malformed { .. })));
+        let mut out = Vec::new();
+        frame(&Told::Refused("no"), &mut out).unwrap();
+        out.push(0);
+        assert!(matches!(read::<Told<'_>>(&out[4..]), Err(WireError::Malformed { .. })));
     }
 }

@@ -12,8 +12,11 @@ use chaconne_sim_core::port::{Content, Hosted, Inbound, OutputId, OutputInfo, Po
 use chaconne_sim_core::signal::{Delivery, Payload, Subscription};
 use chaconne_sim_core::time::SimTime;
 
-use super::{Ask, Failure, Item, MadeLeaf, NAME, Step, Stepped, SteppedLeaf, Told, VERSION, WireError, frame, read};
+use super::{
+    Ask, Asked, Failure, Item, MadeLeaf, NAME, Step, Stepped, SteppedLeaf, Told, VERSION, WireError, frame, read,
+};
 use crate::clock::Stopwatch;
+use crate::error::RegistrationError;
 use crate::host::local::LocalHost;
 use crate::host::{ActorStep, HaltCause, Host, LeafStep, StepReply, StepRequest, panic_text};
 use crate::membership::ActorMaker;
@@ -35,6 +38,8 @@ pub struct OpenSetting<'a> {
 /// Answers a conductor.
 pub struct Server<F> {
     open: F,
+    /// Which build this is, where that is known.
+    build: Option<String>,
     running: Option<Running>,
 }
 
@@ -58,7 +63,14 @@ struct MadeActor {
 impl<F: FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>, String>> Server<F> {
     /// A server that makes actors by what `open` returns for a run.
     pub fn new(open: F) -> Self {
-        Self { open, running: None }
+        Self { open, build: None, running: None }
+    }
+
+    /// This server, of this build: a conductor may want its own.
+    #[must_use]
+    pub fn build(mut self, build: Option<String>) -> Self {
+        self.build = build;
+        self
     }
 
     /// Takes in one frame and appends the frames of the answer, if there is one.
@@ -69,6 +81,8 @@ impl<F: FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>, String>> Server<F>
         let ask: Ask<'_> = read(frame_bytes)?;
         if let Ask::Hello { name, version, world, seed, typed, memory, setting } = ask {
             if (name, version) != (NAME, VERSION) {
+                // The other side says which it is, when it can read that.
+                frame(&Told::Hello { name: NAME, version: VERSION, build: self.build.as_deref() }, out)?;
                 return Err(WireError::Version { name: name.to_owned(), version });
             }
             let opening = OpenSetting { world, seed, memory, setting };
@@ -77,7 +91,7 @@ impl<F: FnMut(OpenSetting<'_>) -> Result<Box<dyn ActorMaker>, String>> Server<F>
                 Ok(maker) => {
                     let run = Arc::new(RunIdentity { world: world.to_owned(), seed, typed });
                     self.running = Some(Running::new(run, maker));
-                    frame(&Told::Hello { name: NAME, version: VERSION }, out)
+                    frame(&Told::Hello { name: NAME, version: VERSION, build: self.build.as_deref() }, out)
                 }
                 Err(text) => frame(&Told::Refused(&text), out),
             };
@@ -133,7 +147,12 @@ impl Running {
         if actor.path() != path.as_str() {
             return Err(format!("its factory made an actor at `{}`", actor.path()));
         }
-        let flat = actor.flatten().map_err(|error| error.to_string())?;
+        // The other side says whom it cannot add.
+        let reason = |error: RegistrationError| {
+            let text = error.to_string();
+            text.strip_prefix(&format!("cannot add `{path}`: ")).map_or(text.clone(), str::to_owned)
+        };
+        let flat = actor.flatten().map_err(reason)?;
         if flat.requested.is_some() {
             return Err("its factory asks for it to be made elsewhere".to_owned());
         }
@@ -270,6 +289,6 @@ fn stepped(reply: &StepReply, started: Stopwatch) -> Result<Stepped<'_>, WireErr
         })
         .collect();
     told.declared = part.declared.iter().map(|(index, key)| (*index, key.as_str())).collect();
-    told.requests = part.requests.clone();
+    told.requests = part.requests.iter().map(|(index, request)| (*index, Asked::of(request))).collect();
     Ok(told)
 }
