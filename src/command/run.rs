@@ -136,6 +136,9 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
         // What is no log is refused before anything runs.
         LogReader::open(log).map_err(Failure::input)?;
     }
+    if arguments.profile.is_some() && arguments.profile == arguments.record {
+        return Err(Failure::Input("--profile and --record name one file; give them two".to_owned()));
+    }
     let profile = arguments.profile.as_deref().map(profile).transpose()?;
     let world = scenario.world().to_owned();
     let mut app = app(&arguments, scenario, &factories, end, arguments.pacing())?;
@@ -146,7 +149,9 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
         app.add_plugins(RecordPlugin::new(log));
     }
     let report = conduct(&mut app, end, quiet);
-    drop(profile);
+    if let Some(profile) = profile {
+        profile.finish().map_err(|error| Failure::Run(error.to_string()))?;
+    }
     if !quiet {
         sight.say_summary();
     }
@@ -158,9 +163,16 @@ fn profile(file: &Path) -> Result<chaconne::profile::Profile, Failure> {
     chaconne::profile::Profile::to_file(file).map_err(Failure::input)
 }
 
-/// What there is instead of one without the feature.
+/// What there is instead of one without the feature: nothing, because none is begun.
 #[cfg(not(feature = "profile"))]
-struct NoProfile;
+enum NoProfile {}
+
+#[cfg(not(feature = "profile"))]
+impl NoProfile {
+    fn finish(self) -> Result<(), String> {
+        match self {}
+    }
+}
 
 #[cfg(not(feature = "profile"))]
 fn profile(file: &Path) -> Result<NoProfile, Failure> {

@@ -63,8 +63,9 @@ pub enum OnFailure {
 pub struct Hosting {
     /// Where.
     pub placement: Placement,
-    /// How long the steps of the actor at one instant may take together, in wall time. None in the local place, where
-    /// nobody could act on it; elsewhere [`Hosting::TIMEOUT`] unless it is set.
+    /// How long the steps of the actor at one instant may take together, in wall time, in which time counts during which the
+    /// system stopped the process. None in the local place, where nobody could act on it; elsewhere [`Hosting::TIMEOUT`]
+    /// unless it is set.
     pub timeout: Option<Duration>,
     /// What is done when it fails.
     pub on_failure: OnFailure,

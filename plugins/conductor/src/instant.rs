@@ -5,7 +5,7 @@
 //! the instant. Batches keep the buffers small enough for the caches. The fold is one loop over the replies in the world's
 //! order, so nothing depends on who was ready first.
 
-use chaconne_sim_core::fingerprint;
+use chaconne_sim_core::fingerprint::{self, MembershipKind};
 use chaconne_sim_core::path::ActorPath;
 use chaconne_sim_core::port::{Content, Inbound, OutputId, OutputInfo, Published};
 use chaconne_sim_core::time::SimTime;
@@ -60,6 +60,11 @@ impl Conductor {
         if self.agenda.next() == Some(now) {
             is_instant = true;
             taken = self.agenda.take_next(&mut due).unwrap_or(taken);
+        }
+        if changed && !is_instant {
+            // One that joins when it leaves again was due at this time, if only on paper.
+            let mut joins = self.changes.log.iter().filter(|change| change.kind == MembershipKind::Join);
+            is_instant = joins.any(|join| join.time == now);
         }
         let result = if is_instant {
             self.changes.closing = None;

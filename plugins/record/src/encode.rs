@@ -92,12 +92,11 @@ impl Encoder {
         self.raw(",\"world_hash\":");
         self.hash(instant.world_hash);
         self.raw("}\n");
-        // Behind the instant, so that they stand whole or not at all.
-        instant.observed.iter().for_each(|observation| self.observed(observation));
         size
     }
 
-    fn observed(&mut self, observation: &Observation) {
+    /// The line of what was observed: behind its instant, so that both stand there or none.
+    pub(crate) fn observed(&mut self, observation: &Observation) {
         self.raw("{\"type\":\"observed\",\"time\":");
         observation.time.append_to(&mut self.out);
         self.raw(",\"path\":");

@@ -186,6 +186,7 @@ impl Monitor for Recorder {
 
     fn instant(&mut self, instant: &Instant<'_>) -> Result<(), MonitorError> {
         let size = self.encoder.instant(instant);
+        instant.observed.iter().for_each(|observation| self.encoder.observed(observation));
         if self.encoder.out.len() > LONGEST_LINE {
             self.refuse_long_lines(instant)?;
         }

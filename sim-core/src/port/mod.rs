@@ -175,10 +175,15 @@ pub struct StepBounds {
 }
 
 impl Default for StepBounds {
-    /// A million signals, 64 MiB.
+    /// Two million signals, 256 MiB.
     fn default() -> Self {
-        Self { signals: 1_000_000, bytes: 64 << 20 }
+        Self { signals: 2_000_000, bytes: 256 << 20 }
     }
+}
+
+impl StepBounds {
+    /// What fits a message to another process: a million signals, 120 MiB.
+    pub const MESSAGE: Self = Self { signals: 1_000_000, bytes: 120 << 20 };
 }
 
 /// Where one step writes. The buffers are the host's, and are used again.

@@ -260,6 +260,10 @@ impl Run<'_> {
         self.planned_leaves(now);
         self.bring_in_order();
         is_instant |= self.leaves.iter().any(|leaf| leaf.next_due == now);
+        let joins_now = |(kind, _, time): &(MembershipKind, String, Option<SimTime>)| {
+            *kind == MembershipKind::Join && *time == Some(now)
+        };
+        is_instant |= self.membership[changes..].iter().any(joins_now);
         if is_instant {
             self.closing = None;
             for (_, _, time) in &mut self.membership {

@@ -4,6 +4,7 @@
 
 mod app;
 mod crash;
+mod losing;
 mod memory;
 mod playing_back;
 mod programs;

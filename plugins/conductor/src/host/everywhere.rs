@@ -253,7 +253,7 @@ impl Hosts {
         let first = entry.numbers.seat(slots.clone());
         entry.seats += 1;
         if let Kind::Process(helper) = &mut entry.kind {
-            helper.seat(first, StepBounds::default());
+            helper.seat(first, StepBounds::MESSAGE);
         }
         let (timeout, once) = (hosting.timeout.unwrap_or(Hosting::TIMEOUT), hosting.once());
         self.seats.insert(slots.start, Seat { place, first, path: path.clone(), timeout, once });

@@ -1,5 +1,7 @@
 //! What the hosts outside of the local one have in common.
 
+#![cfg_attr(not(unix), allow(dead_code, unused_imports, reason = "nobody starts helpers there"))]
+
 use std::time::Duration;
 
 use super::{HaltCause, ReplyPart, StepRequest};

@@ -18,6 +18,8 @@
 //! Frames are bounded by [`MOST_BYTES`], and whatever does not read as a message is an error that says so: a helper is not
 //! trusted to be one.
 
+#![cfg_attr(not(unix), allow(dead_code, unused_imports, reason = "nobody starts helpers there"))]
+
 mod asking;
 mod server;
 
