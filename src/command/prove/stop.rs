@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::conductor::signals::on_signal;
+
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// Takes note of signals from now on, instead of being ended by them.
 pub(crate) fn watch() {
-    // A program that handles these signals itself keeps its way.
-    let _ = ctrlc::try_set_handler(|| STOPPED.store(true, Ordering::Relaxed));
+    on_signal(|| STOPPED.store(true, Ordering::Relaxed));
 }
 
 /// Whether a signal has come.

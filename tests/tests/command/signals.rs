@@ -30,6 +30,12 @@ impl Running {
         Self(command.spawn().unwrap())
     }
 
+    /// Started by a shell that ignores a signal, as `nohup` and the background of a script do.
+    fn start_ignoring(signal: &str, program: &str, arguments: &[&str]) -> Self {
+        let script = format!("trap '' {signal}; exec \"$@\"");
+        Self::start("sh", &[&["-c", &script, "sh", program], arguments].concat())
+    }
+
     fn send(&self, signal: &str) {
         let sent = Command::new("kill").args([&format!("-{signal}"), &self.0.id().to_string()]).status().unwrap();
         assert!(sent.success());
@@ -113,4 +119,34 @@ fn an_app_exits_with_130_whoever_handles_the_signal_and_its_log_is_complete() {
         assert_eq!(running.code(), Some(130), "{mode}");
         assert!(done(&["log", "check", &log]).contains("the run was stopped before its end"), "{mode}");
     }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_so_and_the_others_stop_a_run_in_good_order() {
+    for ignored in ["HUP", "INT"] {
+        let logs = Logs::new();
+        let log = logs.name("run.jsonl");
+        let arguments = ["run", &asset("demo"), "--realtime", "--until", "600", "--record", &log];
+        let mut running = Running::start_ignoring(ignored, CHACONNE, &arguments);
+        assert!(running.wait_for_line().contains("time"));
+        running.send(ignored);
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(running.0.try_wait().unwrap().is_none(), "{ignored} is ignored");
+        running.send("TERM");
+        assert_eq!(running.code(), Some(130), "without {ignored}");
+        let (_, stderr) = running.printed();
+        assert!(stderr.starts_with("note: the run was stopped at "), "{stderr}");
+        assert!(done(&["log", "check", &log]).contains("the run was stopped before its end"), "without {ignored}");
+    }
+}
+
+#[test]
+fn with_bevys_handler_for_ctrl_c_a_request_to_terminate_stops_a_run_in_good_order_too() {
+    let logs = Logs::new();
+    let log = logs.name("run.jsonl");
+    let mut running = Running::start(SIGNALLED, &["bevy", &log]);
+    assert_eq!(running.wait_for_line(), "running\n");
+    running.send("TERM");
+    assert_eq!(running.code(), Some(130));
+    assert!(done(&["log", "check", &log]).contains("the run was stopped before its end"));
 }
