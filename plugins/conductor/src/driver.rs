@@ -81,13 +81,25 @@ impl Pace {
         self.pacer.wait(time, self.clock.elapsed())
     }
 
-    /// Takes note that an instant begins, and says so when it comes too late.
-    fn begin(&mut self, time: SimTime) -> Option<Observation> {
-        let before = self.pacer.slipped();
-        self.lateness = self.pacer.begin(time, self.clock.elapsed());
-        let slipped = self.pacer.slipped() - before;
-        let what = Observed::Overrun { late: self.lateness, slipped };
+    /// What is told of an instant that begins at a moment, when that is too late.
+    fn overrun(&self, time: SimTime, moment: Duration) -> Option<Observation> {
+        let (late, slipped) = self.pacer.lateness(time, moment);
+        let what = Observed::Overrun { late, slipped };
         (!slipped.is_zero()).then_some(Observation { time, path: None, what })
+    }
+
+    /// Steps an instant and takes note of when it began. A time at which nobody is stepped, because a plan to join is
+    /// refused then, is none; nor is one that halts the run.
+    fn step(&mut self, time: SimTime, conductor: &mut Conductor) {
+        let (moment, ticks) = (self.clock.elapsed(), conductor.ticks());
+        conductor.observed.extend(self.overrun(time, moment));
+        // A halt is in the conductor.
+        let _ = conductor.step_instant();
+        if conductor.ticks() == ticks {
+            conductor.observed.retain(|seen| !matches!(seen.what, Observed::Overrun { .. }));
+        } else {
+            self.lateness = self.pacer.begin(time, moment);
+        }
     }
 }
 
@@ -178,11 +190,13 @@ impl Driver {
             if next >= limit {
                 break;
             }
-            if let Some(pace) = pace {
-                conductor.observed.extend(pace.begin(next));
+            match pace {
+                Some(pace) => pace.step(next, conductor),
+                None => {
+                    // A halt is in the conductor.
+                    let _ = conductor.step_instant();
+                }
             }
-            // A halt is in the conductor.
-            let _ = conductor.step_instant();
             if started.elapsed() >= settings.slice {
                 break;
             }

@@ -126,28 +126,29 @@ impl Pacer {
         anchor.wall.saturating_add(Duration::from_nanos(wall))
     }
 
-    /// Takes note that an instant begins, and returns how late it is.
+    /// How late an instant is that begins now, and how much of that would not be caught up.
+    pub(crate) fn lateness(&self, time: SimTime, now: Duration) -> (Duration, Duration) {
+        let late = self.anchor.map_or(Duration::ZERO, |anchor| now.saturating_sub(self.due(anchor, time)));
+        (late, late.saturating_sub(self.limit))
+    }
+
+    /// Takes note that an instant began at a moment, and returns how late it was.
     pub(crate) fn begin(&mut self, time: SimTime, now: Duration) -> Duration {
+        let (late, excess) = self.lateness(time, now);
         self.seen = now;
         let Some(anchor) = self.anchor else {
             self.begun = now;
             self.anchor = Some(Anchor { wall: now, time });
-            self.count(Duration::ZERO);
-            return Duration::ZERO;
+            self.count(late);
+            return late;
         };
-        let late = now.saturating_sub(self.due(anchor, time));
-        if let Some(excess) = late.checked_sub(self.limit).filter(|excess| !excess.is_zero()) {
+        if !excess.is_zero() {
             self.overruns += 1;
             self.slipped += excess;
             self.anchor = Some(Anchor { wall: anchor.wall + excess, ..anchor });
         }
         self.count(late);
         late
-    }
-
-    /// How much of the lateness so far is not caught up.
-    pub(crate) fn slipped(&self) -> Duration {
-        self.slipped
     }
 
     /// Takes note of a moment at which the run still goes on, or ends.

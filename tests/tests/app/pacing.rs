@@ -151,6 +151,42 @@ fn who_is_late_beyond_the_limit_falls_behind_and_no_instant_is_left_out() {
     assert!(report.wall >= millis(150));
 }
 
+/// The time of an instant, and those of the observations that come with it.
+type Seen = (SimTime, Vec<SimTime>);
+
+/// Keeps what is seen of instants.
+#[derive(Clone, Default)]
+struct Times(Arc<Mutex<Vec<Seen>>>);
+
+impl monitor::Monitor for Times {
+    fn instant(&mut self, instant: &monitor::Instant<'_>) -> Result<(), monitor::MonitorError> {
+        let observed = instant.observed.iter().map(|seen| seen.time).collect();
+        self.0.lock().unwrap().push((instant.time, observed));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_time_at_which_nothing_but_a_plan_is_refused_is_no_instant_that_is_late() {
+    let slow = acting(|ctx| {
+        if ctx.now() == at(3) {
+            std::thread::sleep(millis(150));
+        }
+        ctx.after(secs(1))
+    });
+    let settings = ConductorPlugin { end: Some(at(8)), pacing: FAST, lateness_limit: millis(30), ..conductor() };
+    let (mut app, times) = (app_of(settings), Times::default());
+    app.add_actor(Actor::of("slow", slow)).add_monitor(times.clone());
+    // The path is taken, and nobody else is due then.
+    app.add_actor(Actor::of("lead", Probe::every(1)).joins_at(SimTime::from_millis(3500)));
+    let report = app.run_headless(SimTime::MAX);
+    assert_eq!((report.ticks, report.refused.len(), paced(&report).instants), (8, 1, 8));
+    assert!(paced(&report).overruns >= 1);
+    let times = times.0.lock().unwrap();
+    assert!(times.iter().any(|(time, observed)| *time == at(4) && !observed.is_empty()), "{times:?}");
+    assert!(times.iter().all(|(time, observed)| observed.iter().all(|seen| seen == time)), "{times:?}");
+}
+
 #[test]
 fn an_impossible_factor_halts_before_the_first_instant() {
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
