@@ -333,7 +333,7 @@ pub(crate) fn end(world: &mut World) {
         tell(&format!("removed from the run: {removed}"));
     }
     for path in &report.left_behind {
-        tell(&format!("a step of `{path}` does not come back; its thread was left behind, and ends with this process"));
+        tell(&format!("`{path}` does not come back; its thread was left behind, and ends with this process"));
     }
     for failure in &report.end_failures {
         tell(&format!("the run failed at its end: {failure}"));
