@@ -50,6 +50,9 @@ impl Closing {
                 real_time_factor: factor,
                 halt: report.halt.as_ref().map(ToString::to_string),
                 refused: report.refused.clone(),
+                removed: report.removed.clone(),
+                left_behind: report.left_behind.iter().map(ToString::to_string).collect(),
+                budget_misses: report.misses,
                 end_failures: report.end_failures.clone(),
                 stopped: report.stopped,
                 pacing: report.pacing.as_ref().map(Kept::of),
@@ -81,6 +84,15 @@ impl Closing {
             };
             say(format_args!("{} joined and {} left{refused}", count(report.joins), count(report.leaves)));
         }
+        for removed in &report.removed {
+            say(format_args!("removed from the run: {removed}"));
+        }
+        for path in &report.left_behind {
+            say(format_args!("`{path}` does not come back; its thread was left behind"));
+        }
+        if report.misses > 0 {
+            say(format_args!("{} took longer than budgeted", counted(report.misses, "step")));
+        }
         say(format_args!(
             "{} s simulated in {:.3} s, real-time factor {}",
             report.now.unwrap_or_default(),
@@ -109,6 +121,11 @@ fn say_pacing(pacing: &PacingReport) {
         millis(pacing.median),
         millis(pacing.p99),
         millis(pacing.max),
+    ));
+    say(format_args!(
+        "of the last thousand instants late by {} in the mean, {} at most",
+        millis(pacing.recent_mean),
+        millis(pacing.recent_max),
     ));
 }
 
@@ -204,6 +221,10 @@ impl Time {
     }
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// What `--json` prints of a run.
 #[derive(Serialize)]
 struct Summary<T> {
@@ -225,6 +246,12 @@ struct Summary<T> {
     halt: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_behind: Vec<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    budget_misses: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     end_failures: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -91,6 +91,7 @@ impl fmt::Display for RunReport {
             write!(f, "; halted: {halt}")?;
         }
         self.refused.iter().try_for_each(|refused| write!(f, "; {refused}"))?;
+        self.removed.iter().try_for_each(|removed| write!(f, "; removed from the run: {removed}"))?;
         self.end_failures.iter().try_for_each(|failure| write!(f, "; at its end: {failure}"))
     }
 }
