@@ -40,6 +40,7 @@
 //! }
 //! ```
 
+mod apart;
 mod closing;
 mod console;
 mod host;

@@ -10,8 +10,9 @@ use chaconne::scenario::{Factories, HostOverride, Overrides, Scenario, ScenarioA
 use clap::Args;
 use serde::Serialize;
 
+use crate::command::apart::{self, Apart};
 use crate::command::closing::Closing;
-use crate::command::console::{Progress, say};
+use crate::command::console::{Progress, note, say};
 use crate::command::pools;
 use crate::command::program::{Failure, factor, rows};
 use crate::command::sight::{Sight, Sighted};
@@ -130,7 +131,8 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
         rehearse(&arguments, worlds)?;
     }
     let sight = Sight::default();
-    let factories = worlds.factories(&sight.watch(quiet))?;
+    let apart = Apart::of(sight.watch(quiet));
+    let factories = worlds.factories(&apart.watch())?;
     let (scenario, end) = load(&arguments.file, &factories, arguments.overrides())?;
     if let Some(log) = &arguments.verify {
         // What is no log is refused before anything runs.
@@ -141,7 +143,14 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
     }
     let profile = arguments.profile.as_deref().map(profile).transpose()?;
     let world = scenario.world().to_owned();
+    let (uses_processes, has_loggers_apart) = (scenario.uses_processes(), apart::has_loggers(&scenario));
+    if has_loggers_apart && !quiet {
+        note("what loggers in helper processes see is not shown here, nor how many cars there were");
+    }
     let mut app = app(&arguments, scenario, &factories, end, arguments.pacing())?;
+    if uses_processes {
+        app.add_monitor(apart.follow());
+    }
     if let Some(log) = &arguments.verify {
         app.add_plugins(VerifyPlugin::new(log));
     }
@@ -155,7 +164,11 @@ pub(crate) fn run(arguments: Arguments, worlds: &Worlds, quiet: bool) -> Result<
     if !quiet {
         sight.say_summary();
     }
-    close(&app, &arguments, &report, world, &sight, quiet)
+    let mut sighted = sight.sighted();
+    if has_loggers_apart {
+        sighted.cars = None;
+    }
+    close(&app, &arguments, &report, world, sighted, quiet)
 }
 
 #[cfg(feature = "profile")]
@@ -243,7 +256,7 @@ fn helper(scenario: &Scenario, threads: u16) -> Result<HelperProgram, Failure> {
 fn mistakes(error: chaconne::scenario::ScenarioError) -> Failure {
     let (file, all) = (error.file().to_owned(), error.errors());
     for mistake in all.iter().skip(1) {
-        crate::command::console::note(&format!("scenario file `{file}`, {mistake}"));
+        note(&format!("scenario file `{file}`, {mistake}"));
     }
     Failure::input(error)
 }
@@ -278,7 +291,7 @@ fn close(
     arguments: &Arguments,
     report: &RunReport,
     world: String,
-    sight: &Sight,
+    traffic: Sighted,
     quiet: bool,
 ) -> Result<(), Failure> {
     let complete = report.is_complete();
@@ -311,5 +324,5 @@ fn close(
         timing: arguments.timing,
     };
     let failed = report.halt.as_ref().and_then(Failed::of);
-    closing.close(report, Ran { world, traffic: sight.sighted(), failed, recorded, verified })
+    closing.close(report, Ran { world, traffic, failed, recorded, verified })
 }

@@ -22,10 +22,29 @@ struct Seen {
     minima: Minima,
 }
 
+impl Seen {
+    /// Takes what is no larger: of several monitors each tells what is the smallest that it saw.
+    fn take(&mut self, Minima { gap, ttc }: &Minima) {
+        let least = &mut self.minima;
+        if let Some(gap) = gap
+            && least.gap.as_ref().is_none_or(|least| gap.metres <= least.metres)
+        {
+            least.gap = Some(gap.clone());
+        }
+        if let Some(ttc) = ttc
+            && least.ttc.as_ref().is_none_or(|least| ttc.seconds <= least.seconds)
+        {
+            least.ttc = Some(ttc.clone());
+        }
+    }
+}
+
 /// What the JSON object says of it.
 #[derive(Serialize)]
 pub(crate) struct Sighted {
-    cars: usize,
+    /// How many cars loggers saw, unless they may be where nobody hears them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cars: Option<usize>,
     collisions: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     least_gap_m: Option<f64>,
@@ -52,7 +71,7 @@ impl Sight {
                 }
             }),
             minima: Arc::new(move |smaller| {
-                minima.lock().unwrap_or_else(PoisonError::into_inner).minima = smaller.clone();
+                minima.lock().unwrap_or_else(PoisonError::into_inner).take(smaller);
             }),
         }
     }
@@ -83,7 +102,7 @@ impl Sight {
     pub(crate) fn sighted(&self) -> Sighted {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Sighted {
-            cars: seen.cars.len(),
+            cars: Some(seen.cars.len()),
             collisions: seen.collisions,
             least_gap_m: seen.minima.gap.as_ref().map(|gap| gap.metres),
             least_ttc_s: seen.minima.ttc.as_ref().map(|ttc| ttc.seconds),

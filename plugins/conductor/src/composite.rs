@@ -187,6 +187,14 @@ impl Actor {
         &self.path
     }
 
+    /// What it is to be made of where it is stepped, when it is [requested](Self::requested).
+    pub fn request(&self) -> Option<&NodeRequest> {
+        match &self.node.0 {
+            Kind::Requested(node) => Some(node),
+            _ => None,
+        }
+    }
+
     /// The paths of its groups and participants, in the order of the tree, without its own.
     pub fn parts(&self) -> Vec<String> {
         fn walk(path: &str, node: &Node, out: &mut Vec<String>) {
