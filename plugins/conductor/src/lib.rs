@@ -279,9 +279,14 @@
 //! # When a run halts
 //!
 //! A step that returns an error or panics, a publish that failed (also when the participant swallowed its error), a
-//! next due time that does not lie after now, an error at registration, a monitor that failed and a mirror that was
+//! next due time that does not lie after now, steps that take longer than their actor's timeout, a helper process that
+//! ended or sent what it may not, an error at registration, a monitor that failed and a mirror that was
 //! changed in a way that cannot be followed halt the run. The [report](RunReport) names path, instant and cause; of
 //! several participants that failed, the first in the world's order. The world hash is that of the last whole instant.
+//!
+//! What an actor or its helper process does wrong need not end the run: with [`OnFailure::Remove`] the actor leaves, with all
+//! under its path, and the others go on. [`RunReport::removed`] and the log say who left, when, and why; a run in which
+//! the same leaves are planned is the same run. See the module [`hosting`].
 //!
 //! # Where to find what
 //!
@@ -298,7 +303,8 @@
 //! | agents in a `World` of their own | [`Population`], [`PopulationSignals`], [`PopulationRun`] |
 //! | joining and leaving at run time | [`Conductor::add`], [`ActorMaker`], [`ConductorWorldExt`], module [`membership`] |
 //! | looking on without taking part | [`Monitor`], [`RunStart`], module [`monitor`] |
-//! | having actors stepped elsewhere | module [`host`] |
+//! | where actors are stepped, timeouts, and what is done with those that fail | [`Hosting`], [`Placement`], [`OnFailure`], module [`hosting`] |
+//! | helper processes, and hosts of one's own | [`HelperProgram`], module [`host`] |
 //! | what can go wrong | [`RegistrationError`], [`LeaveError`], [`Halt`], [`HaltCause`] |
 
 mod agenda;
