@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{Logs, done, json, refused};
+use super::{Logs, Ran, chaconne, done, json, refused};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
 
@@ -268,4 +268,124 @@ fn types_are_listed_with_their_parameters() {
     assert!(types.len() >= 12 && types.iter().all(|one| one["parameters"].is_object()), "{object}");
     assert!(refused(&["list", "traffic/cart"]).contains("`traffic/car`"));
     assert!(Path::new(&asset("demo")).exists());
+}
+
+#[test]
+fn what_is_profiled_is_a_file_of_spans_where_the_program_can_write_one() {
+    let logs = Logs::new();
+    let file = logs.name("run.trace.json");
+    let Ran { code, stderr, .. } =
+        chaconne(&["run", &asset("hosts"), "--quiet", "--host", "local", "--until", "0.1", "--profile", &file]);
+    if code == Some(0) {
+        let text = fs::read_to_string(&file).unwrap();
+        for span in ["\"instant\"", "\"step\"", "ego/physics"] {
+            assert!(text.contains(span), "{span}");
+        }
+        assert!(serde_json::from_str::<Vec<serde_json::Value>>(&text).is_ok());
+    } else {
+        assert_eq!((code, stderr.lines().count()), (Some(2), 1), "{stderr}");
+        assert!(stderr.contains("build the program with the feature `profile`"), "{stderr}");
+        assert!(!Path::new(&file).exists());
+    }
+}
+
+#[test]
+fn who_was_removed_and_what_took_longer_than_budgeted_are_told() {
+    let logs = Logs::new();
+    let file = logs.scenario(
+        "{ world: 'w', end: 1, road: 'demo', actors: [
+            { path: 'a', type: 'traffic/car', params: { lane: 0, s: 20, speed: 20 }, timeout: 1e-9, on_failure: 'remove' },
+            { path: 'b', type: 'traffic/car', params: { lane: 2, s: 20, speed: 20 }, budget: 1e-9 },
+        ] }",
+    );
+    let Ran { code, stdout, stderr } = chaconne(&["run", &file, "--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let ran: serde_json::Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
+    let removed = ran["removed"][0].as_str().unwrap();
+    assert!(removed.starts_with("`a` left at 0.0 s: "), "{removed}");
+    let misses = ran["budget_misses"].as_u64().unwrap();
+    assert!(misses > 100, "{misses}");
+    for line in [&format!("removed from the run: {removed}"), &format!("{misses} steps took longer than budgeted")] {
+        assert!(stdout.lines().any(|told| told == line), "{line}: {stdout}");
+    }
+    // What there was none of is not told.
+    let other = json(&["run", &asset("demo"), "--quiet", "--until", "1"]);
+    assert!(["removed", "left_behind", "budget_misses"].iter().all(|field| other.get(field).is_none()), "{other}");
+}
+
+#[cfg(unix)]
+mod helpers {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::CHACONNE;
+
+    #[test]
+    fn cars_in_three_places_make_the_run_of_cars_in_one() {
+        let ran = json(&["run", &asset("hosts"), "--quiet"]);
+        let local = json(&["run", &asset("hosts"), "--quiet", "--host", "local"]);
+        assert_eq!(ran["world_hash"], local["world_hash"]);
+        // Its watchers are local.
+        assert_eq!(ran["traffic"], local["traffic"]);
+        assert_eq!(local["traffic"]["cars"], 8);
+    }
+
+    /// A crash, and who looks on, in a place.
+    fn crash(place: &str) -> String {
+        format!(
+            "{{ world: 'crash', end: 3, road: 'demo', actors: [
+                {{ path: 'standing', type: 'traffic/obstacle', params: {{ lane: 0, s: 70 }} }},
+                {{ path: 'blind', type: 'traffic/leader', params: {{ lane: 0, s: 20, mean_speed: 30 }} }},
+                {{ path: 'log', type: 'traffic/logger' {place} }},
+                {{ path: 'watch', children: [
+                    {{ name: 'collisions', type: 'traffic/collisions' }},
+                    {{ name: 'ttc', type: 'traffic/ttc' }},
+                ] {place} }},
+            ] }}"
+        )
+    }
+
+    #[test]
+    fn collisions_and_gaps_are_told_wherever_their_monitors_are_and_cars_only_where_loggers_are_heard() {
+        let logs = Logs::new();
+        let file = logs.scenario(&crash(""));
+        let local = json(&["run", &file, "--quiet"]);
+        assert_eq!((&local["traffic"]["collisions"], &local["traffic"]["cars"]), (&1.into(), &2.into()), "{local}");
+        assert!(local["traffic"]["least_ttc_s"].is_f64() && local["traffic"]["least_gap_m"].is_f64(), "{local}");
+        let apart = Logs::new();
+        let apart = apart.scenario(&crash(", host: 'process', helper: 'watchers'"));
+        for arguments in [&[&file, "--host", "process"][..], &[&file, "--host", "mixed"], &[&apart]] {
+            let ran = json(&[&["run", "--quiet"], arguments].concat());
+            assert_eq!(ran["world_hash"], local["world_hash"], "{arguments:?}");
+            for field in ["collisions", "least_gap_m", "least_ttc_s"] {
+                assert_eq!(ran["traffic"][field], local["traffic"][field], "{field}: {arguments:?}");
+            }
+            assert_eq!(ran["traffic"].get("cars"), None, "{arguments:?}");
+            let Ran { code, stdout, stderr } = chaconne(&[&["run"], arguments].concat());
+            assert_eq!((code, stderr.lines().count()), (Some(0), 1), "{stderr}");
+            assert!(stderr.starts_with("note: what loggers in helper processes see is not shown here"), "{stderr}");
+            assert!(stdout.contains("standing and blind collide") || stdout.contains("blind and standing collide"));
+            assert!(stdout.contains("1 collision; smallest gap 0.00 m"), "{stdout}");
+        }
+    }
+
+    /// What a helper process says to what it is sent.
+    fn sent(bytes: &[u8]) -> (Option<i32>, String) {
+        let mut command = Command::new(CHACONNE);
+        command.args(["host", "--pipe"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut helper = command.spawn().unwrap();
+        helper.stdin.take().unwrap().write_all(bytes).unwrap();
+        let ended = helper.wait_with_output().unwrap();
+        assert_eq!(ended.stdout, b"");
+        (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
+    }
+
+    #[test]
+    fn a_helper_process_by_hand_ends_with_its_input_and_says_what_is_not_of_the_protocol() {
+        assert_eq!(sent(b""), (Some(0), String::new()));
+        let (code, stderr) = sent(b"let me in, let me in, let me in\n");
+        assert_eq!((code, stderr.lines().count()), (Some(1), 1), "{stderr}");
+        assert!(stderr.starts_with("error: a helper process was sent "), "{stderr}");
+    }
 }
