@@ -27,6 +27,8 @@ pub(crate) fn run(arguments: &Arguments, worlds: &Worlds) -> Result<(), Failure>
     use chaconne::traffic::Watch;
 
     super::pools::size(arguments.threads);
+    // Whoever ends a service ends all its processes. The run ends in good order then, and this one with it.
+    chaconne::conductor::signals::on_signal(|| ());
     // Nobody in this process looks at what loggers see.
     let factories = worlds.factories(&Watch::default())?;
     serve(|opening| {

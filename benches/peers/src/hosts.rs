@@ -53,7 +53,7 @@ fn make(request: &JoinRequest, _: &ActorPath) -> Result<Actor, String> {
 
 /// Serves as a helper process.
 pub(crate) fn help() -> Result<(), PeerError> {
-    serve(|_| Ok(Box::new(make) as Box<dyn ActorMaker>)).map_err(|error| PeerError::ours(error))
+    serve(|_| Ok(Box::new(make) as Box<dyn ActorMaker>)).map_err(PeerError::ours)
 }
 
 /// Reads as many bytes as a step sends and writes as many as it answers, until nobody sends any more.
@@ -61,7 +61,7 @@ pub(crate) fn echo() -> Result<(), PeerError> {
     let (mut from, mut to) = (std::io::stdin().lock(), std::io::stdout().lock());
     let (mut question, answer) = (vec![0; BYTES.0], vec![1; BYTES.1]);
     while from.read_exact(&mut question).is_ok() {
-        to.write_all(&answer).and_then(|()| to.flush()).map_err(|error| PeerError::ours(error))?;
+        to.write_all(&answer).and_then(|()| to.flush()).map_err(PeerError::ours)?;
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ impl Work for World {
     fn perform(&mut self, amount: u64) -> Result<(), PeerError> {
         self.instants += amount;
         self.until = SimTime::from_nanos(1_000_000 * self.instants as i64);
-        self.conductor.run_until(self.until).map_err(|halt| PeerError::ours(halt))
+        self.conductor.run_until(self.until).map_err(PeerError::ours)
     }
 
     fn units(&self, amount: u64) -> f64 {

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::Duration;
 
 use bevy_app::{App, Plugin};
 
+use crate::clock::Stopwatch;
 use crate::plugin::ConductorAppExt;
 use crate::stop::StopHandle;
 
@@ -16,6 +18,12 @@ static RUNS: Mutex<Vec<StopHandle>> = Mutex::new(Vec::new());
 
 /// Whether a signal has come.
 static RECEIVED: AtomicBool = AtomicBool::new(false);
+
+/// Since when.
+static FIRST: Mutex<Option<Stopwatch>> = Mutex::new(None);
+
+/// Some programs send a signal to a process and once more to its group: so soon, it is the same one.
+const ECHO: Duration = Duration::from_millis(20);
 
 /// Lets Ctrl-C and SIGTERM (and SIGHUP) stop the run in good order.
 ///
@@ -69,6 +77,12 @@ pub fn on_signal(receive: impl FnMut() + Send + 'static) {
 /// What a signal does, on a thread of its own.
 fn receive() {
     let is_first = !RECEIVED.swap(true, Ordering::Relaxed);
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    let since = first.get_or_insert_with(Stopwatch::start).elapsed();
+    drop(first);
+    if !is_first && since < ECHO {
+        return;
+    }
     let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     runs.retain(|run| !run.is_over());
     if !is_first || runs.is_empty() {

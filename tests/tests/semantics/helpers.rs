@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chaconne_conductor::host::process::HelperProgram;
@@ -14,6 +15,12 @@ use chaconne_tests::{Probe, at, config, of, path};
 
 /// Long enough for whoever is well.
 const LONG: Duration = Duration::from_secs(20);
+
+/// Tests here look at all processes that this one has started: where tests are threads of one process, they take turns.
+pub(super) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn program() -> HelperProgram {
     HelperProgram::new(env!("CARGO_BIN_EXE_helper"), [""; 0])
@@ -82,11 +89,12 @@ fn hash_of(hosting: &[Hosting], typed: bool) -> (String, u64) {
 
 #[test]
 fn local_guarded_and_helper_processes_one_and_several_make_one_run() {
+    let _turn = alone();
     let local = Hosting::default();
     let guarded = Hosting::guarded(LONG);
     let own = Hosting::process();
     let shared = |name: &str| Hosting::shared_process(name);
-    let expected = hash_of(&[local.clone()], true);
+    let expected = hash_of(std::slice::from_ref(&local), true);
     assert!(expected.1 > 0);
     for hosting in [
         vec![guarded.clone()],
@@ -113,6 +121,7 @@ fn around(misdeed: Misdeed, hosting: &Hosting) -> Vec<Actor> {
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a timeout is wall time")]
 fn whatever_happens_in_a_helper_process_its_actor_leaves_and_the_others_go_on() {
+    let _turn = alone();
     let mut planned = world_of(around(Misdeed::None, &Hosting::default()));
     planned.leave_at(&path("ego"), at(3)).unwrap();
     planned.run_until(at(6)).unwrap();
@@ -156,6 +165,7 @@ fn whatever_happens_in_a_helper_process_its_actor_leaves_and_the_others_go_on() 
 
 #[test]
 fn what_a_participant_prints_there_is_not_taken_for_a_message() {
+    let _turn = alone();
     let mut world = world_of(around(Misdeed::Print, &Hosting::process()));
     world.run_until(at(6)).unwrap();
     let mut local = world_of(around(Misdeed::None, &Hosting::default()));
@@ -165,6 +175,7 @@ fn what_a_participant_prints_there_is_not_taken_for_a_message() {
 
 #[test]
 fn those_who_share_a_helper_process_are_lost_together() {
+    let _turn = alone();
     let shared = Hosting::shared_process("one").on_failure(OnFailure::Remove);
     for misdeed in [Misdeed::Abort, Misdeed::Hang] {
         let shared = shared.clone().timeout(if misdeed == Misdeed::Hang { Duration::from_millis(200) } else { LONG });
@@ -189,6 +200,7 @@ fn those_who_share_a_helper_process_are_lost_together() {
 
 #[test]
 fn a_helper_that_is_none_is_refused_by_name() {
+    let _turn = alone();
     for (argument, text) in [
         ("garbage", "sent what is no message of the protocol"),
         ("huge", "sent a message of 4294967295 bytes; the most is"),
@@ -218,6 +230,7 @@ fn a_helper_that_is_none_is_refused_by_name() {
 
 #[test]
 fn what_cannot_be_made_in_a_helper_is_refused_and_changes_nothing() {
+    let _turn = alone();
     let mut world = empty();
     let shared = Hosting::shared_process("one");
     world.add(Actor::requested("a", request("talker", &())).hosted(shared.clone())).unwrap();
@@ -243,6 +256,7 @@ fn what_cannot_be_made_in_a_helper_is_refused_and_changes_nothing() {
 
 #[test]
 fn two_hundred_helpers_that_are_started_killed_and_stopped_leave_nothing() {
+    let _turn = alone();
     let before = std::fs::read_dir(std::env::temp_dir()).unwrap().count();
     for round in 0..200 {
         let misdeed = if round % 2 == 0 { Misdeed::None } else { Misdeed::Abort };
@@ -269,6 +283,7 @@ fn two_hundred_helpers_that_are_started_killed_and_stopped_leave_nothing() {
 
 #[test]
 fn one_that_leaves_takes_its_helper_process_along() {
+    let _turn = alone();
     let mut world = world_of([
         Actor::requested("a", request("talker", &())).hosted(Hosting::process()).leaves_at(at(3)),
         Actor::of("b", Probe::every(1)),
@@ -281,6 +296,7 @@ fn one_that_leaves_takes_its_helper_process_along() {
 
 #[test]
 fn more_than_a_pipe_takes_goes_both_ways_and_whoever_hangs_keeps_nobody_else_from_answering() {
+    let _turn = alone();
     let short = Duration::from_millis(1_500);
     let shared = |name: &str| Hosting::shared_process(name).timeout(short).on_failure(OnFailure::Remove);
     let world_with = |hosting: &dyn Fn(&str) -> Hosting, misdeed| {
@@ -307,6 +323,7 @@ fn more_than_a_pipe_takes_goes_both_ways_and_whoever_hangs_keeps_nobody_else_fro
 
 #[test]
 fn one_that_says_what_is_not_of_the_protocol_in_the_middle_of_a_run_is_lost_by_name() {
+    let _turn = alone();
     for (argument, text) in [
         ("garbage-later", "sent what is no message of the protocol"),
         ("huge-later", "the most is"),
@@ -329,6 +346,7 @@ fn one_that_says_what_is_not_of_the_protocol_in_the_middle_of_a_run_is_lost_by_n
 
 #[test]
 fn an_actor_and_one_under_its_path_that_are_lost_with_one_helper_leave_once() {
+    let _turn = alone();
     let shared = Hosting::shared_process("one").on_failure(OnFailure::Remove);
     let mut world = world_of([
         Actor::requested("ego", request("talker", &())).hosted(shared.clone()),
@@ -344,6 +362,7 @@ fn an_actor_and_one_under_its_path_that_are_lost_with_one_helper_leave_once() {
 
 #[test]
 fn a_participant_that_asks_for_one_that_cannot_be_started_halts_the_run_and_learns_nothing() {
+    let _turn = alone();
     let asks = Probe::every(1).asks_in(2, chaconne_sim_core::JoinRequest::new("late", "talker"));
     let mut world = Conductor::new(config()).unwrap();
     world.set_helper(HelperProgram::new("/no/such/program", [""; 0]));

@@ -120,6 +120,7 @@ fn living_worlds_are_the_same_with_actors_on_threads_of_their_own() {
 #[cfg(unix)]
 #[test]
 fn living_worlds_are_the_same_with_actors_in_helper_processes() {
+    let _turn = super::helpers::alone();
     let ticks: u64 = (0..60).map(|number| compare_seats(&random::living_world(number), Seats::Mixed)).sum();
     assert!(ticks > 1_000);
 }

@@ -7,7 +7,7 @@
 //! Hosts deliver inside an actor (a signal reaches later leaves due at the same instant), the conductor between actors
 //! and between instants.
 //!
-//! [`Hosts`](everywhere) is what a conductor has: the *local* host and whoever is stepped elsewhere, each request taken
+//! A conductor has the *local* host and whoever is stepped elsewhere, each request taken
 //! apart and the replies put together again. A *guarded* actor is stepped on a thread of its own, others in *helper
 //! processes*, which [`wire`] talks to, over any stream of bytes, and [`process`] over pipes.
 

@@ -179,10 +179,9 @@ struct SteppedLeaf<'a> {
 enum Asked<'a> {
     Join {
         path: &'a str,
-        /// The tree, each node before its children: its depth, its name within its parent, and, when it is made, factory and
-        /// parameters.
+        /// The tree, each node before its children.
         #[serde(borrow)]
-        nodes: Vec<(u32, &'a str, Option<(&'a str, &'a str)>)>,
+        nodes: Vec<Node<'a>>,
         first_due: Option<i64>,
         leaves_at: Option<i64>,
     },
@@ -191,6 +190,13 @@ enum Asked<'a> {
         time: Option<i64>,
     },
 }
+
+/// A place in a tree that is asked for: its depth, its name within its parent, and, when it is made, factory and parameters.
+#[derive(Debug, Serialize, Deserialize)]
+struct Node<'a>(u32, &'a str, #[serde(borrow)] Option<(&'a str, &'a str)>);
+
+/// A group that is being put together: its name, and its children so far.
+type Open<'a> = (&'a str, Vec<(String, NodeRequest)>);
 
 /// The deepest tree that is asked for.
 const MOST_DEPTH: u32 = 256;
@@ -205,10 +211,10 @@ impl<'a> Asked<'a> {
                 while let Some((depth, name, node)) = rest.pop() {
                     match node {
                         NodeRequest::Made { factory, params } => {
-                            nodes.push((depth, name, Some((&**factory, &**params))))
+                            nodes.push(Node(depth, name, Some((&**factory, &**params))))
                         }
                         NodeRequest::Group(children) => {
-                            nodes.push((depth, name, None));
+                            nodes.push(Node(depth, name, None));
                             rest.extend(children.iter().rev().map(|(name, child)| (depth + 1, &**name, child)));
                         }
                     }
@@ -232,8 +238,8 @@ impl<'a> Asked<'a> {
             }
             Self::Join { path, nodes, first_due, leaves_at } => {
                 // Groups that are open, from the outermost on, with their names.
-                let mut open: Vec<(&str, Vec<(String, NodeRequest)>)> = vec![("", Vec::new())];
-                let close = |open: &mut Vec<(&str, Vec<(String, NodeRequest)>)>, depth: usize| {
+                let mut open: Vec<Open<'_>> = vec![("", Vec::new())];
+                let close = |open: &mut Vec<Open<'_>>, depth: usize| {
                     while open.len() > depth
                         && let Some((name, children)) = open.pop()
                         && let Some((_, parent)) = open.last_mut()
@@ -241,8 +247,8 @@ impl<'a> Asked<'a> {
                         parent.push((name.to_owned(), NodeRequest::Group(children)));
                     }
                 };
-                for (depth, name, made) in nodes {
-                    if depth as usize >= open.len() + 1 || depth > MOST_DEPTH || open.is_empty() {
+                for Node(depth, name, made) in nodes {
+                    if depth as usize > open.len() || depth > MOST_DEPTH || open.is_empty() {
                         return Err(WireError::unexpected("a tree that is none"));
                     }
                     close(&mut open, depth as usize + 1);
@@ -403,11 +409,11 @@ mod tests {
     fn trees_that_are_none_are_refused() {
         for nodes in [
             vec![],
-            vec![(1, "a", Some(("f", "{}")))],
-            vec![(0, "", None), (2, "a", None)],
-            vec![(0, "", Some(("f", "{}"))), (0, "", Some(("f", "{}")))],
-            vec![(0, "", Some(("f", "{}"))), (1, "", Some(("f", "{}")))],
-            (0..1_000_000).map(|depth| (depth, "a", None)).collect(),
+            vec![Node(1, "a", Some(("f", "{}")))],
+            vec![Node(0, "", None), Node(2, "a", None)],
+            vec![Node(0, "", Some(("f", "{}"))), Node(0, "", Some(("f", "{}")))],
+            vec![Node(0, "", Some(("f", "{}"))), Node(1, "", Some(("f", "{}")))],
+            (0..1_000_000).map(|depth| Node(depth, "a", None)).collect(),
         ] {
             let asked = Asked::Join { path: "a", nodes, first_due: None, leaves_at: None };
             assert!(matches!(asked.request(), Err(WireError::Unexpected { .. })));
