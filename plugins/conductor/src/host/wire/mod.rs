@@ -248,7 +248,7 @@ impl<'a> Asked<'a> {
                     }
                 };
                 for Node(depth, name, made) in nodes {
-                    if depth as usize > open.len() || depth > MOST_DEPTH || open.is_empty() {
+                    if depth as usize >= open.len() || depth > MOST_DEPTH {
                         return Err(WireError::unexpected("a tree that is none"));
                     }
                     close(&mut open, depth as usize + 1);
