@@ -29,7 +29,9 @@ impl Closing {
     pub(crate) fn close(self, report: &RunReport, more: impl Serialize) -> Result<(), Failure> {
         let simulated = report.now.unwrap_or_default();
         let factor = report.real_time_factor();
-        if !self.quiet {
+        if self.quiet {
+            self.say_timing(report);
+        } else {
             self.say_lines(report, factor);
         }
         if self.json {
@@ -69,6 +71,13 @@ impl Closing {
         }
     }
 
+    /// The table of times, which is asked for by name.
+    fn say_timing(self, report: &RunReport) {
+        if let (Some(timing), Some(rows)) = (&report.timing, self.timing) {
+            say(timing.table(rows).to_string().trim_end());
+        }
+    }
+
     fn say_lines(self, report: &RunReport, factor: f64) {
         say(format_args!(
             "{}, {} and {} of {}",
@@ -102,9 +111,7 @@ impl Closing {
         if let Some(pacing) = &report.pacing {
             say_pacing(pacing);
         }
-        if let (Some(timing), Some(rows)) = (&report.timing, self.timing) {
-            say(timing.table(rows).to_string().trim_end());
-        }
+        self.say_timing(report);
         say(format_args!("world hash {}", report.world_hash));
     }
 }
