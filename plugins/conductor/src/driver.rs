@@ -145,7 +145,8 @@ impl Driver {
             if let Some(program) = helper.take() {
                 conductor.set_helper(program);
             }
-            errors.extend(actors.drain(..).filter_map(|actor| conductor.add(actor).err()));
+            // Taken, so that their memory is given back.
+            errors.extend(std::mem::take(actors).into_iter().filter_map(|actor| conductor.add(actor).err()));
             let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             let leaves = leaves.drain(..);
             errors.extend(leaves.filter_map(|(path, time)| Some(conductor.leave_at(&path, time).err()?.to_string())));

@@ -40,7 +40,7 @@ pub(crate) struct Hosts {
     program: Option<HelperProgram>,
     /// How many places there ever were.
     opened: u32,
-    split: Option<Split>,
+    split: Option<Box<Split>>,
     /// Buffers of requests to the local host, when others have their share.
     spare: StepRequest,
     left_behind: Vec<ActorPath>,
@@ -316,7 +316,7 @@ impl Hosts {
         }
         self.local.begin(here);
         split.whole = request;
-        self.split = Some(split);
+        self.split = Some(Box::new(split));
     }
 
     /// Waits for all and puts their replies together.
@@ -487,7 +487,7 @@ impl Host for Hosts {
     fn finish(&mut self) -> StepReply {
         match self.split.take() {
             None => self.local.finish(),
-            Some(split) => self.put_together(split),
+            Some(split) => self.put_together(*split),
         }
     }
 }
